@@ -1,0 +1,181 @@
+"""What the commands that look at things share: finding by id, rows, words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import click
+
+from gateway.cli.desk import Desk
+from gateway.cli.exits import Exit
+from gateway.cli.out import Out, Part
+from gateway.cli.problem import Problem
+from gateway.cli.text import STATE_MARK, STATE_STYLE, arguments, one_line
+from gateway.cli.timeline import object_of, text_of
+from gateway.engine.kinds import Json, JsonObject
+
+AGENT = click.option("--agent", metavar="NAME", help="Which agent, where there are several.")
+LIMIT = click.option(
+    "--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="At most so many."
+)
+SEARCHED = 500
+"""How many rows are looked through for an id."""
+
+
+def now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def state_part(state: str, out: Out) -> Part:
+    """A state with its mark on a terminal, bare in a pipe."""
+    mark = f"{STATE_MARK.get(state, ' ')} " if out.terminal else ""
+    return mark + state, STATE_STYLE.get(state, "")
+
+
+def cut(out: Out, rows: Sequence[object], limit: int) -> None:
+    if len(rows) >= limit:
+        more = f"; more with --limit {min(500, limit * 4)}" if limit < 500 else ""
+        out.note(f"the first {limit}{more}")
+
+
+async def find_session(desk: Desk, session: str, agent: str | None) -> JsonObject:
+    rows = await desk.sessions(agent=agent, limit=SEARCHED)
+    found = [row for row in rows if row.get("session") == session]
+    if len(found) > 1:
+        raise _several("session", session, found, "agent")
+    if found:
+        return found[0]
+    if len(rows) >= SEARCHED and agent:  # an old one, beyond what a list shows
+        turns = await desk.turns(agent=agent, session=session, limit=1)
+        if turns:
+            return {"agent": agent, "session": session, "status": "", "turns": len(turns)}
+    raise Problem("not_found", f"no session {session!r}", fix="gateway sessions list", status=404)
+
+
+async def find_turn(
+    desk: Desk, turn_id: str, session: str | None = None, agent: str | None = None
+) -> JsonObject:
+    """The turn with this id, or the only one whose id begins so."""
+    rows = await desk.turns(agent=agent, session=session, limit=SEARCHED)
+    found = _by_id(rows, "turn_id", turn_id)
+    if len(found) > 1:
+        raise _several("turn", turn_id, found, "session")
+    if found:
+        return found[0]
+    if session and agent:  # an old one, beyond what a list shows
+        snapshot = await desk.snapshot(agent, session, turn_id)
+        return {**snapshot, "agent": agent, "session": session}
+    more = f" among the last {SEARCHED}" if len(rows) >= SEARCHED else ""
+    raise Problem(
+        "not_found",
+        f"no turn {turn_id!r}{more}",
+        fix="gateway turns list"
+        if not more
+        else f"gateway turns show {turn_id} --session … --agent …",
+        status=404,
+    )
+
+
+async def find_approval(desk: Desk, id: str) -> JsonObject:  # noqa: A002
+    found = _by_id(await desk.approvals(limit=SEARCHED), "id", id)
+    if len(found) > 1:
+        raise _several("request", id, found, "id")
+    if not found:
+        raise Problem(
+            "not_found",
+            f"no request {id!r} is waiting: it may have been answered",
+            fix="gateway approvals list",
+            status=404,
+        )
+    return found[0]
+
+
+def _by_id(rows: Sequence[JsonObject], field: str, wanted: str) -> list[JsonObject]:
+    exact = [row for row in rows if row.get(field) == wanted]
+    return exact or [
+        r for r in rows if len(wanted) >= 4 and text_of(r.get(field)).startswith(wanted)
+    ]
+
+
+def _several(kind: str, wanted: str, rows: Sequence[JsonObject], field: str) -> Problem:
+    names = ", ".join(sorted({text_of(row.get(field)) for row in rows}))
+    option = f"--{field} <one of: {names}>" if field != "id" else f"the whole id, one of: {names}"
+    return Problem(
+        "ambiguous", f"several {kind}s match {wanted!r}", fix=option, exit_code=Exit.USAGE
+    )
+
+
+async def the_agent(desk: Desk, agent: str | None) -> str:
+    """The agent to talk to: the one that is named, or the only one there is."""
+    names = [text_of(row.get("name")) for row in await desk.agents()]
+    if agent is not None:
+        if agent not in names:
+            raise Problem(
+                "not_found",
+                f"no agent {agent!r}",
+                fix=f"--agent {names[0]}" if names else "gateway check",
+                status=404,
+            )
+        return agent
+    if len(names) != 1:
+        said_names = ", ".join(names) or "none"
+        raise Problem("usage", f"which agent? there are: {said_names}", fix="--agent <name>")
+    return names[0]
+
+
+# -- words -----------------------------------------------------------------------------------------
+def said(message: JsonObject) -> Iterator[list[Part]]:
+    """A transcript message as lines."""
+    role = text_of(message.get("role"))
+    content = message.get("content")
+    for item in content if isinstance(content, list) else []:
+        yield _block(role, object_of(item))
+
+
+def _block(role: str, block: JsonObject) -> list[Part]:
+    match block.get("type"):
+        case "text":
+            style = {"user": "bold", "trigger": "bold"}.get(role, "cyan")
+            name = {"user": "you", "assistant": "agent"}.get(role, role)
+            return [(f"{name:<7}", style), text_of(block.get("text"))]
+        case "tool_call":
+            call = f"{text_of(block.get('name'))}({arguments(object_of(block.get('input')))})"
+            return [("       ▸ ", "cyan"), (call, "dim")]
+        case "tool_result":
+            error = block.get("is_error") is True
+            mark: Part = ("       ✗ ", "red") if error else ("       ✓ ", "green")
+            shown = (
+                f"{text_of(block.get('name'))} → {one_line(plain_json(block.get('output')), 200)}"
+            )
+            return [mark, (shown, "dim"), *_decision(object_of(block.get("decision")))]
+        case "reasoning":
+            return [("       · thinks ", "dim"), (one_line(text_of(block.get("text")), 200), "dim")]
+        case "attachment":
+            return [("       · attached ", "dim"), text_of(block.get("name"))]
+        case kind:
+            return [(f"       · {text_of(kind)}", "dim")]
+
+
+def _decision(decision: JsonObject) -> list[Part]:
+    if not decision:
+        return []
+    by = text_of(decision.get("by"))
+    reason = text_of(decision.get("reason"))
+    told = " ".join(
+        filter(
+            None,
+            (
+                text_of(decision.get("outcome")),
+                f"by {by}" if by else "",
+                f'"{reason}"' * bool(reason),
+            ),
+        )
+    )
+    return [(f"  ({told})", "dim")]
+
+
+def plain_json(item: Json) -> str:
+    import json
+
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)

@@ -1,0 +1,52 @@
+"""``gateway serve``: the host, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+import click
+
+from gateway.cli.base import Command, pass_out
+from gateway.cli.exits import Exit
+from gateway.cli.out import Out
+from gateway.cli.problem import Finished
+from gateway.config import Settings
+
+
+@click.command(cls=Command, short_help="Run the host.")
+@click.option("--host", metavar="ADDRESS", help="Where to listen (GATEWAY_HOST).")
+@click.option("--port", type=click.IntRange(0, 65535), help="0 takes a free one (PORT).")
+@pass_out
+def serve(out: Out, host: str | None, port: int | None) -> None:
+    """Serve the agent over HTTP. SIGTERM drains: running steps finish, the next start goes on.
+
+    Needs GATEWAY_API_TOKEN. Reads no ``.env``: that is for development.
+    """
+    from gateway.host.serving import Serving
+    from gateway.host.serving import serve as run
+    from gateway.log import configure
+
+    settings = Settings.load()
+    if host is not None:
+        settings = replace(settings, host=host)
+    if port is not None:
+        settings = replace(settings, port=port)
+    configure(
+        style="json" if out.json else "auto",
+        level=logging.DEBUG if out.debug else logging.INFO,
+        secrets=settings.secrets,
+        stream=out.stderr,
+    )
+
+    def ready(url: str) -> None:
+        if out.json:
+            out.record({"event": "ready", "url": url})
+        else:
+            out.say(("✓ ", "green"), f"gateway serves on {url}")
+        out.stdout.flush()
+
+    code = asyncio.run(run(settings, Serving(ready=ready)))
+    if code:
+        raise Finished(Exit(code))

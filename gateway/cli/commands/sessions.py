@@ -1,0 +1,109 @@
+"""``gateway sessions``: conversations, and where each one stands."""
+
+from __future__ import annotations
+
+import click
+
+from gateway.cli.base import ListGroup, pass_out
+from gateway.cli.commands.common import (
+    AGENT,
+    LIMIT,
+    cut,
+    find_session,
+    now,
+    said,
+    state_part,
+)
+from gateway.cli.out import Out
+from gateway.cli.seat import at_desk
+from gateway.cli.text import ago, count
+from gateway.cli.timeline import text_of, whole
+
+
+@click.group(cls=ListGroup, short_help="List, show and reset conversations.")
+def sessions() -> None:
+    """Conversations, each under its key."""
+
+
+@sessions.command("list")
+@AGENT
+@click.option(
+    "--status",
+    type=click.Choice(["new", "idle", "running", "suspended", "resetting"]),
+    help="Only those that stand so.",
+)
+@LIMIT
+@pass_out
+def list_sessions(out: Out, agent: str | None, status: str | None, limit: int) -> None:
+    """The sessions that were active last."""
+    with at_desk(out) as (portal, desk):
+        found = portal.call(desk.sessions(agent=agent, status=status, limit=limit))
+    if out.json:
+        out.data([*found])
+        return
+    if not found:
+        out.note('no sessions yet. start one: gateway ask "hello"')
+        return
+    at = now()
+    out.table(
+        ["SESSION", "AGENT", "STATUS", "TURNS", "ACTIVE"],
+        [
+            [
+                text_of(row.get("session")),
+                text_of(row.get("agent")),
+                state_part(text_of(row.get("status")), out),
+                str(whole(row.get("turns"))),
+                out.when(whole(row.get("active_at")), at),
+            ]
+            for row in found
+        ],
+    )
+    cut(out, found, limit)
+
+
+@sessions.command("show")
+@click.argument("session")
+@AGENT
+@pass_out
+def show(out: Out, session: str, agent: str | None) -> None:
+    """A conversation's transcript."""
+    with at_desk(out) as (portal, desk):
+        row = portal.call(find_session(desk, session, agent))
+        name = text_of(row.get("agent"))
+        messages = portal.call(desk.transcript(name, session))
+    if out.json:
+        out.data({**row, "messages": [*messages]})
+        return
+    out.fields(
+        [
+            ("session", text_of(row.get("session"))),
+            ("agent", name),
+            ("status", state_part(text_of(row.get("status")), out)),
+            ("turns", count(whole(row.get("turns")), "turn")),
+            ("active", ago(whole(row.get("active_at")), now())),
+        ]
+    )
+    turn = ""
+    for message in messages:
+        if text_of(message.get("turn_id")) != turn:
+            turn = text_of(message.get("turn_id"))
+            out.say()
+            out.say((f"── {turn}", "dim"))
+        for parts in said(message):
+            out.say(*parts)
+
+
+@sessions.command("reset")
+@click.argument("session")
+@AGENT
+@pass_out
+def reset(out: Out, session: str, agent: str | None) -> None:
+    """Archive a conversation and start it anew. Whatever runs or waits in it is cancelled."""
+    with at_desk(out, works=True) as (portal, desk):
+        row = portal.call(find_session(desk, session, agent))
+        done = portal.call(desk.reset(text_of(row.get("agent")), session))
+    if out.json:
+        out.data(done)
+        return
+    out.say(("✓", "green"), f" {session} starts anew; the history is kept under ",
+            text_of(done.get("previous_session")))  # fmt: skip

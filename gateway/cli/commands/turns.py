@@ -1,0 +1,138 @@
+"""``gateway turns``: single turns, and what happened in each."""
+
+from __future__ import annotations
+
+import click
+
+from gateway.cli.base import ListGroup, pass_out
+from gateway.cli.commands.common import AGENT, LIMIT, cut, find_turn, now, state_part
+from gateway.cli.out import Out, Part
+from gateway.cli.seat import at_desk
+from gateway.cli.text import count, moment, one_line, span
+from gateway.cli.timeline import clock, object_of, rows, text_of, whole
+from gateway.engine.kinds import JsonObject
+
+SESSION = click.option("--session", metavar="KEY", help="Only turns of this session.")
+
+
+@click.group(cls=ListGroup, short_help="List, show and cancel turns.")
+def turns() -> None:
+    """Turns: what was asked, what was done, where each one stands."""
+
+
+@turns.command("list")
+@SESSION
+@AGENT
+@click.option(
+    "--state",
+    type=click.Choice(
+        ["queued", "running", "suspended", "completed", "failed", "cancelled", "timed_out"]
+    ),
+    help="Only those in this state.",
+)
+@LIMIT
+@pass_out
+def list_turns(
+    out: Out, session: str | None, agent: str | None, state: str | None, limit: int
+) -> None:
+    """The latest turns."""
+    with at_desk(out) as (portal, desk):
+        found = portal.call(desk.turns(agent=agent, session=session, state=state, limit=limit))
+    if out.json:
+        out.data([*found])
+        return
+    if not found:
+        out.note('no turns here. start one: gateway ask "hello"')
+        return
+    at = now()
+    # What was asked gets the rest of the terminal's width; a pipe gets all of it.
+    room = max(20, out.width - 84) if out.terminal else 1000
+    out.table(
+        ["TURN", "SESSION", "STATE", "WHEN", "ASKED"],
+        [
+            [
+                text_of(row.get("turn_id")),
+                text_of(row.get("session")),
+                state_part(text_of(row.get("state")), out),
+                out.when(whole(row.get("queued_at")), at),
+                one_line(text_of(row.get("opening")), room),
+            ]
+            for row in found
+        ],
+    )
+    cut(out, found, limit)
+
+
+@turns.command("show")
+@click.argument("turn_id", metavar="TURN")
+@SESSION
+@AGENT
+@pass_out
+def show(out: Out, turn_id: str, session: str | None, agent: str | None) -> None:
+    """A turn's timeline, from its event log. The beginning of an id is enough."""
+    with at_desk(out) as (portal, desk):
+        row = portal.call(find_turn(desk, turn_id, session, agent))
+        address = (text_of(row.get("agent")), text_of(row.get("session")), text_of(row["turn_id"]))
+        snapshot = portal.call(desk.snapshot(*address))
+        events = portal.call(desk.logged(*address))
+    if out.json:
+        out.data({**row, **snapshot, "events": [*events]})
+        return
+    _head(out, row, snapshot)
+    out.say()
+    # In the order things happened; a line's time is when its step was committed.
+    for event, line in rows(events, max(40, out.width - 42)):
+        seq = f"{whole(event.get('seq')):>4}"
+        parts: list[Part] = [(f"{seq}  {clock(event)}  ", "dim"), (f"{line.mark} ", line.style)]
+        parts += [(f"{line.what:<10} ", line.style if line.what != "says" else "bold"), line.detail]
+        out.say(*parts)
+    _tail(out, row, snapshot)
+
+
+def _head(out: Out, row: JsonObject, snapshot: JsonObject) -> None:
+    usage = object_of(snapshot.get("usage"))
+    tokens = f"{whole(usage.get('input'))} in, {whole(usage.get('output'))} out"
+    calls = whole(usage.get("calls"))
+    cost = text_of(snapshot.get("cost"))
+    told: list[tuple[str, Part]] = [
+        ("turn", text_of(row.get("turn_id"))),
+        ("session", f"{text_of(row.get('session'))} (agent {text_of(row.get('agent'))})"),
+        ("state", state_part(text_of(snapshot.get("state")), out)),
+        ("asked", one_line(text_of(row.get("opening")), max(20, out.width - 12))),
+        ("queued", moment(whole(snapshot.get("queued_at")))),
+    ]
+    started, ended = snapshot.get("started_at"), snapshot.get("ended_at")
+    if started and ended:
+        told.append(("took", span(max(0, whole(ended) - whole(started)))))
+    told.append(("model", f"{count(calls, 'call')}, {tokens}" + (f", ${cost}" if cost else "")))
+    if whole(row.get("attempts")) > 1:
+        told.append(("attempts", str(whole(row.get("attempts")))))
+    out.fields(told)
+
+
+def _tail(out: Out, row: JsonObject, snapshot: JsonObject) -> None:
+    request = object_of(snapshot.get("request"))
+    if request and snapshot.get("state") == "suspended":
+        out.say()
+        out.say(("⏸ waits for a person: ", "yellow"), text_of(request.get("prompt")))
+        out.say(f"  gateway approvals show {text_of(request.get('id'))}")
+
+
+@turns.command("cancel")
+@click.argument("turn_id", metavar="TURN")
+@SESSION
+@AGENT
+@pass_out
+def cancel(out: Out, turn_id: str, session: str | None, agent: str | None) -> None:
+    """Ask that a turn end. What it has committed stays; a call under way finishes first."""
+    with at_desk(out, works=True) as (portal, desk):
+        row = portal.call(find_turn(desk, turn_id, session, agent))
+        address = (text_of(row.get("agent")), text_of(row.get("session")), text_of(row["turn_id"]))
+        portal.call(desk.cancel(*address))
+        snapshot = portal.call(desk.snapshot(*address))
+    if out.json:
+        out.data(snapshot)
+        return
+    state = text_of(snapshot.get("state"))
+    told = "is cancelled" if state == "cancelled" else f"was asked to end; it is {state}"
+    out.say(("✓", "green"), f" {address[2]} {told}")

@@ -1,0 +1,92 @@
+"""A real host in a process of its own, to be killed without warning and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from asyncio.subprocess import DEVNULL, Process
+from pathlib import Path
+
+import gateway
+from gateway.cli.desk.client import Client
+from gateway.cli.problem import Problem
+from gateway.config import foreign_environ
+from gateway.host.hostfile import find_host
+
+START_SECONDS = 30.0
+
+
+class HostProcess:
+    """``gateway serve`` on a free port, on a state directory that outlives it."""
+
+    def __init__(self, state: Path, agent: Path, token: str, extra: dict[str, str]) -> None:
+        self._state = state
+        self._token = token
+        self._process: Process | None = None
+        self.starts = 0
+        self.kills = 0
+        self.log = state / "host.log"
+        self._environ = {
+            # A checkout that isn't installed is found all the same.
+            "PYTHONPATH": str(Path(gateway.__file__).parents[1]),
+            **foreign_environ(),
+            "DATABASE_URL": f"sqlite:///{state / 'gateway.db'}",
+            "GATEWAY_AGENT": str(agent),
+            "GATEWAY_API_TOKEN": token,
+            "GATEWAY_MODEL": "scripted",
+            "GATEWAY_STATE": str(state),
+            **extra,
+        }
+
+    async def start(self) -> Client:
+        """Start it and wait until it is ready; a client for it, not entered yet."""
+        command = (sys.executable, "-m", "gateway", "serve", "--port", "0")
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                stderr=log,
+                # Not the caller's folder: its gateway.toml must not speak here. Not its terminal's
+                # Ctrl-C either: the demo ends the host itself.
+                cwd=self._state,
+                env=self._environ,
+                start_new_session=True,
+            )
+        self.starts += 1
+        return Client(await self._url(self._process), self._token)
+
+    async def _url(self, process: Process) -> str:
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
+            if process.returncode is not None:
+                raise self._broken(f"the host ended with {process.returncode} instead of starting")
+            found = find_host(self._state)
+            if found is not None and found.pid == process.pid:
+                return found.url
+            await asyncio.sleep(0.02)
+        raise self._broken(f"the host wasn't up after {START_SECONDS:.0f} s")
+
+    async def kill(self) -> None:
+        """SIGKILL: no handler runs, nothing is flushed, nobody is told."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+            self.kills += 1
+
+    async def stop(self) -> None:
+        """Ask it to end, and see that it does."""
+        if self._process is None or self._process.returncode is not None:
+            return
+        self._process.terminate()
+        try:
+            async with asyncio.timeout(10):
+                await self._process.wait()
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+
+    def _broken(self, what: str) -> Problem:
+        last = self.log.read_text("utf-8", "replace").strip().splitlines()[-3:]
+        return Problem("demo", "\n".join([what, *last]), fix="gateway demo --keep --debug")

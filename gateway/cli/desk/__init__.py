@@ -1,0 +1,70 @@
+"""How a command reaches a gateway: the same calls over HTTP or on the store itself.
+
+Records are the API's own JSON, so that ``--json`` prints the same whichever way was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from gateway.engine.kinds import Json, JsonObject
+
+
+class Desk(Protocol):
+    """One gateway, seen by one person. Lists come newest first, approvals oldest first."""
+
+    @property
+    def where(self) -> str:
+        """What it talks to, for people: a URL or a store."""
+        ...
+
+    async def status(self) -> JsonObject: ...
+
+    async def agents(self) -> list[JsonObject]: ...
+
+    async def sessions(
+        self, *, agent: str | None = None, status: str | None = None, limit: int = 50
+    ) -> list[JsonObject]: ...
+
+    async def turns(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        state: str | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]: ...
+
+    async def approvals(self, *, limit: int = 50) -> list[JsonObject]: ...
+
+    async def decide(
+        self, request: JsonObject, value: Json, *, reason: str | None = None
+    ) -> JsonObject:
+        """Answer a request as it was shown: its digest goes with the answer. Tells ``decided``,
+        ``outcome``, ``votes``, ``quorum``."""
+        ...
+
+    async def start(
+        self, agent: str, session: str, message: str, *, turn_id: str | None = None
+    ) -> str:
+        """Open a turn; its id, once the turn is committed."""
+        ...
+
+    def follow(
+        self, agent: str, session: str, turn_id: str, *, after: int = 0
+    ) -> AsyncIterator[JsonObject]:
+        """A turn's events after a cursor until it rests: ended, or parked."""
+        ...
+
+    async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject: ...
+
+    async def logged(self, agent: str, session: str, turn_id: str) -> list[JsonObject]:
+        """A turn's durable events so far."""
+        ...
+
+    async def transcript(self, agent: str, session: str) -> list[JsonObject]: ...
+
+    async def cancel(self, agent: str, session: str, turn_id: str) -> None: ...
+
+    async def reset(self, agent: str, session: str) -> JsonObject: ...

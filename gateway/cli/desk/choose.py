@@ -1,0 +1,102 @@
+"""Which desk: the host's while one runs on this state directory, else the store itself."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from gateway.cli.desk import Desk
+from gateway.cli.desk.client import Client, Lost
+from gateway.cli.desk.local import LocalDesk
+from gateway.cli.desk.remote import RemoteDesk
+from gateway.cli.exits import Exit
+from gateway.cli.problem import Problem
+from gateway.config import Settings
+from gateway.host.hostfile import HostFile, find_host
+from gateway.stores import open_store
+
+
+@asynccontextmanager
+async def open_desk(settings: Settings, by: str, *, works: bool) -> AsyncGenerator[Desk]:
+    """A desk for ``by``. ``works``: turns are started or answered, not only looked at."""
+    host = await asyncio.to_thread(find_host, settings.state)
+    if host is not None:
+        client = Client(host.url, await asyncio.to_thread(host.token))
+        async with client:
+            if await _answers(client):
+                yield RemoteDesk(client, by)
+                return
+    await asyncio.to_thread(_not_held, settings, host)
+    if works:
+        from gateway.host.compose import open_host
+
+        async with open_host(settings) as opened:
+            yield LocalDesk(settings, opened.runtime.store, opened.runtime, by)
+        return
+    # Looking must not leave an empty database behind.
+    fresh = await asyncio.to_thread(_no_store_yet, settings)
+    store = open_store("memory://" if fresh else settings.database_url)
+    await store.open()
+    try:
+        yield LocalDesk(settings, store, None, by)
+    finally:
+        await store.close()
+
+
+async def _answers(client: Client) -> bool:
+    try:
+        await client.request("GET", "/healthz", timeout=5)
+    except (Lost, Problem):
+        return False
+    return True
+
+
+def _not_held(settings: Settings, host: HostFile | None) -> None:
+    """Say who holds the store, before opening it fails with less to say."""
+    path = _sqlite_file(settings)
+    if path is None or (holder := held_by(path)) is None:
+        return
+    if host is not None:
+        raise Problem(
+            "unreachable",
+            f"process {holder} holds {path} but doesn't answer at {host.url}",
+            fix=f"wait until it has started or stopped, or end it: kill {holder}",
+            exit_code=Exit.UNREACHABLE,
+        )
+    raise Problem(
+        "store_in_use",
+        f"process {holder} holds {path}, and it serves no API here",
+        fix="end it first, or run `gateway serve` and use both at once",
+        exit_code=Exit.CONFLICT,
+    )
+
+
+def held_by(database: Path) -> str | None:
+    """The process that holds a database file, or ``None``. Asks for a shared lock, and only for a
+    moment, so that it is never taken for a holder by another look."""
+    try:
+        descriptor = os.open(f"{database}.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+    else:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _no_store_yet(settings: Settings) -> bool:
+    path = _sqlite_file(settings)
+    return path is not None and not path.exists()
+
+
+def _sqlite_file(settings: Settings) -> Path | None:
+    scheme, _, rest = settings.database_url.partition(":///")
+    return Path(rest) if scheme == "sqlite" and rest else None

@@ -1,0 +1,179 @@
+"""The desk without a host: the store is opened here.
+
+Looking needs the store alone, so a broken agent directory hides nothing. Starting or answering turns
+needs the agents too: then this process is the host for as long as the command takes, and picks up
+what was left unfinished like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from gateway.cli.problem import Problem
+from gateway.config import Settings
+from gateway.engine.errors import NotFoundError
+from gateway.engine.kinds import Json, JsonObject, SessionRef, Speaker
+from gateway.engine.outcomes import TurnInput
+from gateway.engine.ports import SessionStore
+from gateway.engine.records import TurnRecord
+from gateway.engine.runtime import Runtime
+from gateway.engine.session import Session
+from gateway.engine.wire import message_from, message_json
+from gateway.engine.wire_events import event_from, event_json
+from gateway.host import views
+
+MOST = 500
+"""Rows that are looked at for a count or a filter."""
+
+
+class LocalDesk:
+    def __init__(
+        self, settings: Settings, store: SessionStore, runtime: Runtime | None, by: str
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._runtime = runtime
+        self._by = by
+
+    @property
+    def where(self) -> str:
+        return self._settings.database_url.partition("://")[0] + " store, no host running"
+
+    # -- looking -------------------------------------------------------------------------------
+    async def status(self) -> JsonObject:
+        requests = await self._store.list_requests(limit=MOST)
+        running = await self._store.list_turns(state="running", limit=MOST)
+        queued = await self._store.list_turns(state="queued", limit=MOST)
+        return {
+            "ready": False,
+            "problems": ["no host is running"],
+            "draining": False,
+            "running": len(running),
+            "queued": len(queued),
+            "approvals": len(requests),
+            "oldest_approval": requests[0].request.created_at if requests else None,
+            "agents": [],
+            # Looking on a state directory without a store is done on an empty one in memory.
+            "store": self._store.dialect if self._store.capabilities.durable else "none yet",
+            "channels": [],
+        }
+
+    async def agents(self) -> list[JsonObject]:
+        return [views.agent_json(agent) for agent in self._working().agents.values()]
+
+    async def sessions(
+        self, *, agent: str | None = None, status: str | None = None, limit: int = 50
+    ) -> list[JsonObject]:
+        found = await self._store.list_sessions(agent=agent, status=status, limit=limit)
+        return [views.session_json(row) for row in found]
+
+    async def turns(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        state: str | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]:
+        found = await self._store.list_turns(state=state, limit=MOST)
+        rows = [
+            views.turn_json(row)
+            for row in found
+            if agent in {None, row.ref.agent} and session in {None, row.ref.key}
+        ]
+        return rows[:limit]
+
+    async def approvals(self, *, limit: int = 50) -> list[JsonObject]:
+        return [views.approval_json(row) for row in await self._store.list_requests(limit=limit)]
+
+    async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
+        found = Session(self._reading(), SessionRef(agent, session))
+        return views.snapshot_json(await found.snapshot(turn_id), session)
+
+    async def logged(self, agent: str, session: str, turn_id: str) -> list[JsonObject]:
+        ref = SessionRef(agent, session)
+        record = await self._turn(ref, turn_id)
+        events: list[JsonObject] = []
+        after = 0
+        while page := await self._store.events(ref, record.row, after):
+            events += [event_json(event_from(entry, ref, turn_id)) for entry in page]
+            after = page[-1].event.seq
+        return events
+
+    async def transcript(self, agent: str, session: str) -> list[JsonObject]:
+        ref = SessionRef(agent, session)
+        row = await self._store.session(ref)
+        if row is None:
+            raise NotFoundError(f"no session {session!r}", fix="gateway sessions list")
+        rows = await self._store.messages(ref, row.generation)
+        return [message_json(message_from(found)) for found in rows]
+
+    # -- doing ---------------------------------------------------------------------------------
+    async def decide(
+        self, request: JsonObject, value: Json, *, reason: str | None = None
+    ) -> JsonObject:
+        found = await self._store.find_request(str(request.get("id")))
+        if found is None:
+            raise NotFoundError("no such request", fix="gateway approvals list")
+        session = self._session(found.ref.agent, found.ref.key)
+        granted = await session.grant(found.request.id, by=self._by, principal=self._speaker())
+        answered = await session.resume(
+            found.request.turn_id,
+            found.request.id,
+            value,
+            by=self._by,
+            granted=granted,
+            reason=reason,
+            digest=str(request.get("digest")),
+        )
+        return views.answered_json(found, answered)
+
+    async def start(
+        self, agent: str, session: str, message: str, *, turn_id: str | None = None
+    ) -> str:
+        opened = self._session(agent, session)
+        given = TurnInput(message=message, turn_id=turn_id, source="cli", speaker=self._speaker())
+        return (await opened.start(given)).turn_id
+
+    async def follow(
+        self, agent: str, session: str, turn_id: str, *, after: int = 0
+    ) -> AsyncIterator[JsonObject]:
+        opened = self._session(agent, session)
+        async for event in opened.observe(turn_id, after=after):
+            told = event_json(event)
+            yield told
+            if event.type == "input.requested":
+                now = await opened.snapshot(turn_id)
+                if now.state == "suspended" and now.request and now.request.id == told.get("id"):
+                    return
+
+    async def cancel(self, agent: str, session: str, turn_id: str) -> None:
+        await self._session(agent, session).cancel(turn_id)
+
+    async def reset(self, agent: str, session: str) -> JsonObject:
+        return views.reset_json(await self._session(agent, session).reset())
+
+    # -- beneath -------------------------------------------------------------------------------
+    def _speaker(self) -> Speaker:
+        """Whoever can open the store is known as well as the system knows its users."""
+        return Speaker(id=self._by, name=self._by.partition(":")[2], level="provider")
+
+    def _session(self, agent: str, session: str) -> Session:
+        return self._working().session(agent, session)
+
+    def _working(self) -> Runtime:
+        if self._runtime is None:
+            raise Problem("unreachable", "this needs a running host", fix="gateway serve")
+        return self._runtime
+
+    def _reading(self) -> Runtime:
+        """A runtime that is never started: it reads and runs nothing."""
+        from gateway.sinks.local import LocalSink
+
+        return self._runtime or Runtime({}, self._store, LocalSink())
+
+    async def _turn(self, ref: SessionRef, turn_id: str) -> TurnRecord:
+        record = await self._store.turn(ref, turn_id)
+        if record is None:
+            raise NotFoundError(f"no turn {turn_id!r} in {ref.key!r}", fix="gateway turns list")
+        return record

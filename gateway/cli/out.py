@@ -1,0 +1,190 @@
+"""The output layer: the one module that writes to stdout and stderr.
+
+Tables and colour on a terminal only; elsewhere one plain line per row, fields separated by tabs.
+With ``--json`` stdout carries JSON and nothing else. What others wrote is cleaned on its way out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+from gateway.cli.problem import Problem
+from gateway.cli.text import ASCII_MARKS, Style, ago, clean, moment
+from gateway.engine.kinds import Json, JsonObject
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Part = str | tuple[str, Style]
+"""A piece of a line: plain, or text with a style."""
+
+
+@dataclass
+class Out:
+    """Where a command speaks. Flags may be set anywhere on the command line."""
+
+    json: bool = False
+    quiet: bool = False
+    color: bool = True
+    debug: bool = False
+    stdout: TextIO = field(default_factory=lambda: sys.stdout)
+    stderr: TextIO = field(default_factory=lambda: sys.stderr)
+    _consoles: dict[int, Console] = field(default_factory=dict["int", "Console"], repr=False)
+
+    @property
+    def terminal(self) -> bool:
+        """Whether a person looks on: stdout is a terminal and no JSON was asked for."""
+        return not self.json and self.stdout.isatty()
+
+    @property
+    def width(self) -> int:
+        return self._console(self.stdout).width if self.terminal else 100
+
+    def when(self, millis: int | None, now: int) -> str:
+        """A moment: relative on a terminal, ISO 8601 in a pipe."""
+        return ago(millis, now) if self.terminal else moment(millis)
+
+    # -- lines ---------------------------------------------------------------------------------
+    def say(self, *parts: Part) -> None:
+        """One line of the result. Silent with ``--json``: the data speaks there."""
+        if not self.json:
+            self._line(self.stdout, parts)
+
+    def note(self, *parts: Part) -> None:
+        """A remark beside the result, on stderr; ``--quiet`` and ``--json`` silence it."""
+        if not (self.json or self.quiet):
+            self._line(self.stderr, parts)
+
+    def stream(self, text: str) -> None:
+        """Text as it arrives, no newline added."""
+        if not self.json:
+            self._write(self.stdout, self._fit(self.stdout, clean(text)))
+            self.stdout.flush()
+
+    def fields(self, rows: Iterable[tuple[str, Part]]) -> None:
+        """Names and values, one pair a line, names in one column."""
+        pairs = list(rows)
+        wide = max((len(name) for name, _ in pairs), default=0)
+        for name, shown in pairs:
+            self.say((name.ljust(wide) + "  ", "dim"), shown)
+
+    @contextmanager
+    def status(self, text: str) -> Generator[None]:
+        """Words that stand there while something takes its time; on a terminal only."""
+        if not self.terminal:
+            yield
+            return
+        with self._console(self.stdout).status(text, spinner="dots", spinner_style="dim"):
+            yield
+
+    # -- data ----------------------------------------------------------------------------------
+    def data(self, item: Json) -> None:
+        """The result as JSON: indented for a person, one line for a program."""
+        indent = 2 if self.stdout.isatty() else None
+        self._write(self.stdout, json.dumps(item, ensure_ascii=False, indent=indent) + "\n")
+
+    def record(self, item: JsonObject) -> None:
+        """One line of a JSON stream, at once."""
+        self._write(self.stdout, json.dumps(item, ensure_ascii=False) + "\n")
+        self.stdout.flush()
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
+        if self.json:
+            return
+        if not self.terminal:
+            for row in rows:
+                # A tab or newline inside a field would make two of it.
+                fields = (" ".join(clean(plain(cell)).split()) for cell in row)
+                self._write(self.stdout, self._fit(self.stdout, "\t".join(fields)) + "\n")
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for column in columns:
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            cells = [Text(self._fit(self.stdout, clean(plain(c))), style=style(c)) for c in row]
+            table.add_row(*cells)
+        self._console(self.stdout).print(table)
+
+    def problem(self, problem: Problem) -> None:
+        if self.json:
+            self._write(self.stderr, json.dumps(problem.as_json(), ensure_ascii=False) + "\n")
+            return
+        what = clean(problem.what).rstrip()
+        stop = "" if what.endswith((".", "!", "?", ":")) else "."
+        parts: list[Part] = [(f"error[{problem.code}]: ", "bold red"), f"{what}{stop}"]
+        if problem.fix:
+            parts += [(" fix: ", "bold"), problem.fix]
+        self._line(self.stderr, parts)
+
+    # -- beneath -------------------------------------------------------------------------------
+    def _line(self, stream: TextIO, parts: Sequence[Part]) -> None:
+        if not stream.isatty():
+            text = "".join(self._fit(stream, clean(plain(part))) for part in parts)
+            self._write(stream, text.rstrip() + "\n")
+            return
+        from rich.text import Text
+
+        line = Text()
+        for part in parts:
+            line.append(self._fit(stream, clean(plain(part))), style(part) or None)
+        line.rstrip()
+        # Soft: the terminal wraps, so that a command stays one line when it is copied.
+        self._console(stream).print(line, soft_wrap=True)
+
+    def _console(self, stream: TextIO) -> Console:
+        from rich.console import Console
+
+        found = self._consoles.get(id(stream))
+        if found is None:
+            found = Console(
+                file=stream,
+                no_color=None if self.color else True,
+                highlight=False,
+                markup=False,
+                emoji=False,
+            )
+            self._consoles[id(stream)] = found
+        return found
+
+    def _fit(self, stream: TextIO, text: str) -> str:
+        """Marks that the stream's encoding can't show become words it can."""
+        if text.isascii() or (stream.encoding or "").lower().replace("-", "") == "utf8":
+            return text
+        return "".join(ASCII_MARKS.get(character, character) for character in text)
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        stream.write(text)
+
+
+def plain(part: Part) -> str:
+    return part if isinstance(part, str) else part[0]
+
+
+def style(part: Part) -> Style:
+    return "" if isinstance(part, str) else part[1]
+
+
+def prepare(*streams: TextIO) -> None:
+    """Make the streams take any text: what they can't encode is escaped, never an error."""
+    for stream in streams:
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def hang_up(stream: TextIO) -> None:
+    """Point a broken stream at nothing, so that the interpreter's last flush stays quiet."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    finally:
+        os.close(nowhere)

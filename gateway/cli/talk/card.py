@@ -1,0 +1,54 @@
+"""A request as a person decides on it: from its own arguments, never from the model's words."""
+
+from __future__ import annotations
+
+import json
+
+from gateway.cli.out import Out, Part
+from gateway.cli.text import ago, moment
+from gateway.cli.timeline import object_of, text_of, whole
+from gateway.engine.kinds import JsonObject
+
+
+def answerers(given: JsonObject) -> str:
+    """Who may answer, in words."""
+    if given.get("anyone"):
+        who = "you"
+    elif user := text_of(given.get("user")):
+        who = user
+    else:
+        scope = text_of(given.get("scope"))
+        who = text_of(given.get("policy")) + (f" ({scope})" if scope else "")
+    told = [who or "nobody"]
+    if (quorum := whole(given.get("quorum"))) > 1:
+        told.append(f"{quorum} people")
+    if given.get("not_requester"):
+        told.append("not who asked")
+    return ", ".join(told)
+
+
+def card(out: Out, request: JsonObject) -> None:
+    """Everything an answer would be bound to, argument by argument and uncut."""
+    schema = object_of(request.get("schema"))
+    out.say(("⏸ ", "yellow"), (text_of(request.get("prompt")), "bold"))
+    rows: list[tuple[str, Part]] = [("  tool", text_of(request.get("tool")))]
+    rows += [
+        (f"    {name}", json.dumps(value, ensure_ascii=False))
+        for name, value in object_of(request.get("arguments")).items()
+    ]
+    rows.append(("  may answer", answerers(object_of(request.get("answerers")))))
+    if whole(request.get("votes")):
+        quorum = whole(object_of(request.get("answerers")).get("quorum"))
+        rows.append(("  votes", f"{whole(request.get('votes'))} of {quorum}"))
+    if schema.get("type") != "boolean":
+        rows.append(("  answer fits", json.dumps(schema, ensure_ascii=False)))
+    if expires := request.get("expires_at"):
+        rows.append(("  until", moment(whole(expires))))
+    if session := text_of(request.get("session")):
+        rows.append(("  session", f"{session}, turn {text_of(request.get('turn_id'))}"))
+    rows.append(("  request", (text_of(request.get("id")), "dim")))
+    out.fields(rows)
+
+
+def since(request: JsonObject, now: int) -> str:
+    return ago(whole(request.get("created_at")), now)

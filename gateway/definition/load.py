@@ -1,0 +1,263 @@
+"""From an agent directory to the agent the engine runs: read all, check all, then build."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from gateway.definition.agentfile import AgentFile
+from gateway.definition.author import Agent, Reply, Schedule
+from gateway.definition.choice import ModelChoice, ModelFactory, ScriptedFactory
+from gateway.definition.layout import check_layout, list_channels, read_prompts
+from gateway.definition.modules import Package
+from gateway.definition.parkcheck import check_parks, policies, uses_services
+from gateway.definition.problems import DefinitionError, Findings, Problem, in_order
+from gateway.definition.schedules import load_schedules
+from gateway.definition.skills import TOOL as READ_SKILL
+from gateway.definition.skills import Skill, catalogue, load_skills, read_skill
+from gateway.definition.source import entries, parse
+from gateway.definition.tools import load_tools
+from gateway.engine.agent import AgentDef
+from gateway.engine.errors import ConfigError
+from gateway.engine.tool import Tool
+
+BUILT_IN_SOURCES = frozenset({"api", "chat", "cli", "console", "cron", "timer", "web"})
+"""Sources the gateway emits without a channel of the agent's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """An agent directory that holds together.
+
+    ``definition`` is complete but for its services, which ``start`` builds. ``schedules`` are
+    checked but not run by this release, ``channels`` found but not mounted.
+    """
+
+    path: Path
+    agent: Agent
+    definition: AgentDef
+    env: Mapping[str, str]
+    skills: tuple[Skill, ...] = ()
+    schedules: Mapping[str, Schedule]
+    channels: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    async def start(self) -> AgentDef:
+        """The agent with its services, built once from the environment. Raises ``ConfigError``."""
+        factory = self.agent.services
+        if factory is None:
+            return self.definition
+        try:
+            services = factory(self.env)
+            if inspect.isawaitable(services):
+                services = await cast("Awaitable[object]", services)
+        except ConfigError:
+            raise
+        except KeyError as error:
+            name = error.args[0] if error.args else "?"
+            raise ConfigError(
+                f"the services of {self.agent.name} need {name}, which isn't set",
+                fix=f"set {name} in the environment",
+            ) from error
+        except Exception as error:
+            raise ConfigError(
+                f"the services of {self.agent.name} can't be built: {type(error).__name__}: {error}",
+                fix="correct the settings they read, or the function in agent.py",
+            ) from error
+        if services is None:
+            raise ConfigError(
+                f"the services function of {self.agent.name} returned nothing",
+                fix="return the object that tools find in ctx.services",
+            )
+        return replace(self.definition, services=services)
+
+
+def load_agent(  # noqa: PLR0913 - what the composition root knows and a directory can't
+    path: Path | str,
+    *,
+    env: Mapping[str, str],
+    model: str | None = None,
+    model_factory: ModelFactory | None = None,
+    scripted: ScriptedFactory | None = None,
+    offline: bool = False,
+    run_channels: bool = False,
+    sources: Collection[str] = BUILT_IN_SOURCES,
+) -> Loaded:
+    """Read an agent directory. Raises ``DefinitionError`` with everything that is wrong with it.
+
+    ``model`` goes before the agent's own. ``offline``, or the model ``scripted``, takes the model
+    that ``scripted`` makes of ``offline.py``; otherwise ``model_factory`` makes one of the name.
+    Where a factory is missing the agent gets a model that refuses to be called, which is enough to
+    check a directory. ``sources`` are those that exist without a file in ``channels/``.
+    """
+    root = Path(path)
+    if not root.is_dir():
+        problem = Problem(str(path), None, "is not a directory", "gateway new makes one")
+        raise DefinitionError((problem,))
+    package = Package.create(root.resolve(), str(path).rstrip("/") or "/")
+    findings = Findings()
+    try:
+        parts = _read(package, findings, run_channels=run_channels)
+        choice = ModelChoice(model, model_factory, scripted, offline=offline)
+        definition = _assemble(parts, choice, package, findings)
+        _warn_idle_policies(parts, sources)
+        if findings.errors or definition is None or parts.file.agent is None:
+            raise DefinitionError(in_order(findings.errors))
+    except BaseException:
+        package.discard()
+        raise
+    return Loaded(
+        path=package.root,
+        agent=parts.file.agent,
+        definition=definition,
+        env=env,
+        skills=parts.skills,
+        schedules=parts.schedules,
+        channels=parts.channels,
+        warnings=in_order(findings.warnings),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    file: AgentFile
+    prompt: str
+    overlays: dict[str, str]
+    tools: dict[str, Tool]
+    skills: tuple[Skill, ...]
+    schedules: dict[str, Schedule]
+    channels: tuple[str, ...]
+
+
+def _read(package: Package, findings: Findings, *, run_channels: bool) -> _Parts:
+    check_layout(package, findings)
+    prompt, overlays = read_prompts(package, findings)
+    skills = load_skills(package.root / "skills", f"{package.shown}/skills", findings)
+    tools = load_tools(package, findings)
+    if skills:
+        tools[READ_SKILL] = read_skill(skills)
+    parts = _Parts(
+        file=AgentFile(package, findings),
+        prompt=prompt,
+        overlays=overlays,
+        tools=tools,
+        skills=skills,
+        schedules=load_schedules(package, findings),
+        channels=list_channels(package, findings, run=run_channels),
+    )
+    parts.file.check(_tool_names(package, tools), overlays)
+    _read_code(package, parts.file, findings)
+    return parts
+
+
+def _tool_names(package: Package, tools: Mapping[str, Tool]) -> set[str]:
+    """Also names of tools that failed to load: one mistake should not look like two."""
+    files = {path.stem for path in entries(package.root / "tools") if path.suffix == ".py"}
+    return files | set(tools)
+
+
+def _read_code(package: Package, file: AgentFile, findings: Findings) -> None:
+    """What the text of the author's code tells without running it."""
+    for path in sorted(package.root.rglob("*.py")):
+        inside = path.relative_to(package.root).parts
+        if any(part.startswith(".") for part in inside) or inside[0] in (
+            "subagents",
+            "connections",
+        ):
+            continue
+        tree = parse(path)
+        if tree is None:
+            continue
+        place = package.show(path)
+        check_parks(tree, place, findings)
+        if file.agent is None or inside[0] != "tools":
+            continue
+        if file.agent.authorize_answer is None:
+            for policy, line in policies(tree):
+                findings.warn(
+                    place,
+                    line,
+                    f"asks the policy {policy!r}, but nobody can ever answer it",
+                    "give Agent an authorize_answer that decides who may",
+                )
+        used = uses_services(tree)
+        if used is not None and file.agent.services is None:
+            findings.error(
+                place,
+                used,
+                "uses ctx.services, but the agent has none",
+                "give Agent services=, a function of the environment",
+            )
+
+
+def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
+    agent = parts.file.agent
+    if agent is None or not isinstance(cast("object", agent.surfaces), Mapping):
+        return
+    known = {*sources, *parts.channels}
+    for source in agent.surfaces:
+        if source not in known:
+            parts.file.warn(
+                "surfaces",
+                f"has a policy for {source!r}, but no mounted channel emits that source",
+                f"add channels/{source}.py, or remove the policy",
+                text=source,
+            )
+
+
+# -- assembly --------------------------------------------------------------------------------------
+def _assemble(
+    parts: _Parts, choice: ModelChoice, package: Package, findings: Findings
+) -> AgentDef | None:
+    agent = parts.file.agent
+    reply = _offline_reply(package, findings)
+    if agent is None or findings.errors:
+        return None
+    model = choice.make(agent, reply, parts.file)
+    if model is None:
+        return None
+    skills = catalogue(parts.skills)
+    overlays = {
+        # An overlay that stands in for the base prompt has to say which skills there are.
+        source: _join(text, skills) if _replaces(agent, source) else text
+        for source, text in parts.overlays.items()
+    }
+    return AgentDef(
+        name=agent.name,
+        model=model,
+        instructions=_join(parts.prompt, skills),
+        tools=parts.tools,
+        overlays=overlays,
+        surfaces=dict(agent.surfaces),
+        approvals=dict(agent.approvals),
+        authorize_answer=agent.authorize_answer,
+        on_turn_error=agent.on_turn_error,
+    )
+
+
+def _join(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
+def _replaces(agent: Agent, source: str) -> bool:
+    surface = agent.surfaces.get(source)
+    return surface is not None and surface.mode == "replace"
+
+
+def _offline_reply(package: Package, findings: Findings) -> Reply | None:
+    path = package.root / "offline.py"
+    if not path.is_file():
+        return None
+    module = package.run(path.name, findings)
+    if module is None:
+        return None
+    reply = cast("object", getattr(module, "reply", None))
+    if not callable(reply):
+        findings.error(
+            package.show(path), None, "defines no reply", "write def reply(request): return …"
+        )
+        return None
+    return cast("Reply", reply)

@@ -1,0 +1,201 @@
+"""Finds code around ``request_input`` that reads as if it could stop a turn from parking.
+
+It can't: a park is sticky. But the author who wrote ``except BaseException`` there expects control
+that never comes, so each such shape is a warning. Read off the syntax tree; nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from gateway.definition.problems import Findings
+
+ASK = "request_input"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SWALLOWERS = {"BaseException", "CancelledError", "BaseExceptionGroup"}
+
+
+def check_parks(tree: ast.Module, place: str, findings: Findings) -> None:
+    """Add a warning for every risky shape, and an error where a plain ``def`` tool asks."""
+    asking = _asking_functions(tree)
+    for node, parents in _walk(tree, ()):
+        if isinstance(node, ast.Call) and _asks(node, asking):
+            for line, shape, fix in _shapes(node, parents):
+                findings.warn(place, line, f"{shape} around {ASK}", fix)
+            if _called(node) == ASK:
+                _refuse_sync(node, parents, place, findings)
+
+
+def policies(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Each policy the file names as its answerers in so many words, with its line."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Dict):
+            continue
+        for key, value in zip(node.keys, node.values, strict=True):
+            match key, value:
+                case ast.Constant(value="policy"), ast.Constant(value=str(policy)):
+                    yield policy, value.lineno
+                case _:
+                    pass
+
+
+def uses_services(tree: ast.Module) -> int | None:
+    """The line on which the file first reads ``ctx.services``."""
+    lines = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "services"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "ctx"
+    ]
+    return min(lines, default=None)
+
+
+def _walk(
+    node: ast.AST, parents: tuple[ast.AST, ...]
+) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+    for child in ast.iter_child_nodes(node):
+        yield child, (*parents, node)
+        yield from _walk(child, (*parents, node))
+
+
+def _called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""
+
+
+def _asking_functions(tree: ast.Module) -> frozenset[str]:
+    """Functions of this file that ask, themselves or through another of them."""
+    bodies = {
+        node.name: {_called(call) for call in ast.walk(node) if isinstance(call, ast.Call)}
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    asking = {ASK}
+    while more := {name for name, calls in bodies.items() if calls & asking} - asking:
+        asking |= more
+    return frozenset(asking)
+
+
+def _asks(call: ast.Call, asking: Iterable[str]) -> bool:
+    return _called(call) in asking
+
+
+def _shapes(call: ast.Call, parents: Sequence[ast.AST]) -> Iterator[tuple[int, str, str]]:
+    """The risky shapes between a call and the function it stands in, innermost first."""
+    inner: ast.AST = call
+    for parent in reversed(parents):
+        if isinstance(parent, _FUNCTIONS):
+            return
+        match parent:
+            case ast.Try() | ast.TryStar():
+                yield from _try_shapes(parent, inner)
+            case ast.With() | ast.AsyncWith() if inner in parent.body:
+                yield from _with_shapes(parent)
+            case ast.Call() if _called(parent) == "gather" and _returns_exceptions(parent):
+                yield (
+                    parent.lineno,
+                    "gather(return_exceptions=True)",
+                    "await the request by itself, before or after the others",
+                )
+            case _:
+                pass
+        inner = parent
+
+
+def _try_shapes(node: ast.Try | ast.TryStar, inner: ast.AST) -> Iterator[tuple[int, str, str]]:
+    if inner in node.body:
+        for handler in node.handlers:
+            name = _swallows(handler)
+            if name and not _raises(handler):
+                yield handler.lineno, name, "catch Exception, which leaves a park alone"
+    if inner not in node.finalbody:
+        for leave in _leaving(node.finalbody):
+            yield (
+                leave.lineno,
+                f"{type(leave).__name__.lower()} in a finally",
+                "leave the function after the try statement instead",
+            )
+
+
+def _swallows(handler: ast.ExceptHandler) -> str | None:
+    if handler.type is None:
+        return "a bare except"
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    for kind in types:
+        match kind:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in _SWALLOWERS:
+                return f"except {name}"
+            case _:
+                continue
+    return None
+
+
+def _raises(handler: ast.ExceptHandler) -> bool:
+    return any(isinstance(node, ast.Raise) and node.exc is None for node in ast.walk(handler))
+
+
+def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of a ``finally`` that drop the exception under way."""
+    for statement in body:
+        if isinstance(statement, ast.Return | ast.Break | ast.Continue):
+            yield statement
+        elif isinstance(statement, ast.For | ast.AsyncFor | ast.While):
+            # A break in there belongs to that loop.
+            yield from (s for s in _leaving(statement.body) if isinstance(s, ast.Return))
+        elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _leaving(list(_statements(statement)))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements directly inside a compound one, its handlers' and cases' included."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            yield from _statements(child)
+
+
+def _with_shapes(node: ast.With | ast.AsyncWith) -> Iterator[tuple[int, str, str]]:
+    for item in node.items:
+        call = item.context_expr
+        if not isinstance(call, ast.Call):
+            continue
+        if _called(call) == "TaskGroup":
+            yield node.lineno, "a TaskGroup", "ask before the group begins, or after it has ended"
+        if _called(call) == "suppress" and any(
+            isinstance(a, ast.Name | ast.Attribute) and ast.unparse(a).split(".")[-1] in _SWALLOWERS
+            for a in call.args
+        ):
+            yield node.lineno, "suppress(BaseException)", "suppress Exception at most"
+
+
+def _returns_exceptions(call: ast.Call) -> bool:
+    return any(
+        keyword.arg == "return_exceptions"
+        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
+        for keyword in call.keywords
+    )
+
+
+def _refuse_sync(
+    call: ast.Call, parents: Sequence[ast.AST], place: str, findings: Findings
+) -> None:
+    function = next((p for p in reversed(parents) if isinstance(p, _FUNCTIONS)), None)
+    if isinstance(function, ast.FunctionDef) and any(_is_tool(d) for d in function.decorator_list):
+        findings.error(
+            place,
+            call.lineno,
+            f"{function.name}() is a plain def, which can't wait for a person",
+            f"declare it async def {function.name}(…) and await the request",
+        )
+
+
+def _is_tool(decorator: ast.expr) -> bool:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(target, ast.Name | ast.Attribute) and ast.unparse(target).endswith("tool")

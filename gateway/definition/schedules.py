@@ -1,0 +1,154 @@
+"""Schedules: read and checked here, run by a later release.
+
+``<name>.md`` holds ``cron``, ``timezone``, ``target``, ``missed``, ``within`` in its head and the
+seed below it (or as ``seed``); ``<name>.py`` assigns a ``Schedule`` to ``schedule``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import cast, get_args
+from zoneinfo import ZoneInfo
+
+from gateway.definition.author import Missed, Schedule, Target
+from gateway.definition.cron import cron_problem, parse_duration
+from gateway.definition.frontmatter import FrontMatter, check_keys, split
+from gateway.definition.modules import Package
+from gateway.definition.problems import Findings, did_you_mean
+from gateway.definition.source import assignment_line, entries, parse, read_text
+
+_KEYS = ("cron", "timezone", "target", "missed", "within", "seed")
+_MISSED = cast("tuple[str, ...]", get_args(Missed))
+
+
+def load_schedules(package: Package, findings: Findings) -> dict[str, Schedule]:
+    """Every schedule of an agent, by name."""
+    found: dict[str, Schedule] = {}
+    for path in entries(package.root / "schedules"):
+        place = package.show(path)
+        if path.suffix not in (".md", ".py") or not path.is_file():
+            findings.warn(
+                place,
+                None,
+                "is ignored: a schedule is an .md or .py file",
+                "begin its name with _ if it isn't meant for the gateway",
+            )
+            continue
+        if path.stem in found:
+            findings.error(place, None, f"is a second schedule {path.stem!r}", "rename one of them")
+            continue
+        schedule = (
+            _from_text(path, place, findings)
+            if path.suffix == ".md"
+            else _from_code(path, package, findings)
+        )
+        if schedule is not None:
+            found[path.stem] = schedule
+    return found
+
+
+def _from_text(path: Path, place: str, findings: Findings) -> Schedule | None:
+    text = read_text(path, place, findings)
+    head = None if text is None else split(text, place, findings)
+    if head is None:
+        return None
+    check_keys(head, _KEYS, place, findings)
+    nested = sorted(head.nested & set(_KEYS))
+    for key in nested:
+        findings.error(place, head.lines[key], f"gives {key} more than one value")
+    if nested:
+        return None
+    schedule = Schedule(
+        cron=head.values.get("cron", ""),
+        seed=_seed(head, place, findings),
+        target=head.values.get("target") or None,
+        timezone=head.values.get("timezone", "UTC"),
+        missed=cast("Missed", head.values.get("missed", "latest")),
+        within=_within(head, place, findings),
+    )
+    return check(schedule, place, head.lines, findings)
+
+
+def _seed(head: FrontMatter, place: str, findings: Findings) -> str:
+    inline = head.values.get("seed", "")
+    if inline and head.body:
+        findings.error(
+            place,
+            head.lines["seed"],
+            "has a seed in its front matter and another below it",
+            "keep one of the two",
+        )
+    return inline or head.body
+
+
+def _within(head: FrontMatter, place: str, findings: Findings) -> timedelta:
+    text = head.values.get("within", "1h")
+    within = parse_duration(text)
+    if within is None:
+        findings.error(
+            place,
+            head.lines.get("within"),
+            f"has within: {text}, which is no length of time",
+            "write a number with s, m, h or d: within: 1h",
+        )
+    return within or timedelta(hours=1)
+
+
+def _from_code(path: Path, package: Package, findings: Findings) -> Schedule | None:
+    place = package.show(path)
+    module = package.run(f"schedules/{path.name}", findings)
+    if module is None:
+        return None
+    schedule = cast("object", getattr(module, "schedule", None))
+    line = assignment_line(parse(path), "schedule")
+    if not isinstance(schedule, Schedule):
+        findings.error(place, line, "defines no schedule", "write schedule = Schedule(cron=…, …)")
+        return None
+    return check(schedule, place, dict.fromkeys(_KEYS, line or 1), findings)
+
+
+def check(
+    schedule: Schedule, place: str, lines: dict[str, int], findings: Findings
+) -> Schedule | None:
+    """The schedule with its target parsed, or ``None`` when it can't run."""
+    before = len(findings.errors)
+
+    def refuse(key: str, message: str, fix: str) -> None:
+        findings.error(place, lines.get(key, 1), message, fix)
+
+    if not schedule.cron:
+        refuse("cron", "has no cron", 'say when it runs: cron: "0 9 * * 1-5"')
+    elif problem := cron_problem(schedule.cron):
+        refuse("cron", f"has a cron that {problem}", 'write five fields: cron: "0 9 * * 1-5"')
+    if not _is_zone(schedule.timezone):
+        refuse(
+            "timezone",
+            f"names the unknown timezone {schedule.timezone!r}",
+            "use an IANA name, such as Europe/Paris or UTC",
+        )
+    if schedule.missed not in _MISSED:
+        near = did_you_mean(str(schedule.missed), _MISSED)
+        refuse("missed", f"has missed: {schedule.missed}{near}", f"use {', '.join(_MISSED)}")
+    if not schedule.seed or not (isinstance(schedule.seed, str) or callable(schedule.seed)):
+        refuse("seed", "has no seed", "write below the front matter what the agent shall do")
+    if not isinstance(cast("object", schedule.within), timedelta) or schedule.within <= timedelta(
+        0
+    ):
+        refuse("within", "has a within that is no length of time", "use timedelta(hours=1)")
+    target = schedule.target
+    if isinstance(target, str):
+        try:
+            target = Target.parse(target)
+        except ValueError as error:
+            refuse("target", f"has a target that can't be understood: {error}", "")
+    return None if len(findings.errors) > before else replace(schedule, target=target)
+
+
+def _is_zone(name: object) -> bool:
+    try:
+        ZoneInfo(str(name))
+    except (KeyError, ValueError, OSError):  # unknown, absolute path, directory
+        return False
+    return True

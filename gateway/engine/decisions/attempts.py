@@ -1,0 +1,254 @@
+"""How an attempt takes hold of a session's next turn. Pure.
+
+Every attempt first raises the session's epoch and commits; only then does it read the transcript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+
+from gateway.engine import events as ev
+from gateway.engine.decisions.admission import ViewChanged, apply_reset
+from gateway.engine.decisions.closing import Ending, Scene, close
+from gateway.engine.decisions.opening import Opening, opening_from
+from gateway.engine.decisions.policy import FrozenSurface, surface_from
+from gateway.engine.decisions.position import AskModel, Move, RunCalls, next_move
+from gateway.engine.kinds import Millis, SessionRef
+from gateway.engine.messages import Message
+from gateway.engine.model import Edition
+from gateway.engine.outcomes import Reset
+from gateway.engine.records import (
+    EditionRow,
+    EventRow,
+    Fence,
+    MessageRow,
+    Plan,
+    SessionPatch,
+    SessionRow,
+    SessionView,
+    TurnRecord,
+    Writes,
+)
+from gateway.engine.wire import message_body, message_from
+from gateway.engine.wire_events import event_row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taker:
+    """Who takes hold of the turn, and by which rules."""
+
+    ref: SessionRef
+    editions: Callable[[str], tuple[FrozenSurface, Edition]]
+    """The surface and edition that a new turn of a source gets today."""
+    stored: Container[str]
+    """Editions known to be in the store."""
+    owner: str
+    max_attempts: int
+    alone: bool
+    """Nothing else runs in the process while this attempt does."""
+    sees_tail: bool = False
+    """The view holds the turn's tail, which only giving up needs."""
+    force: bool = False
+    """Take over from an owner that is still alive (its lease passed, or a cancel it ignores)."""
+    now: Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """An attempt has the turn. ``warm_epoch`` is the epoch before it: a transcript loaded under
+    that epoch is still whole but for ``opened``."""
+
+    record: TurnRecord
+    opening: Opening
+    surface: FrozenSurface
+    edition: Edition | None
+    """The edition when this attempt opened the turn; else it is read by ``record.edition``."""
+    fence: Fence
+    warm_epoch: int
+    generation: int
+    opened: Message | None
+    events: tuple[ev.TurnEvent, ...]
+    more: bool
+    """Other turns wait behind this one."""
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """The turn crashed the process too often and is ended."""
+
+    record: TurnRecord
+    events: tuple[ev.TurnEvent, ...]
+    more: bool
+
+
+Taken = Begun | GaveUp | Reset | None
+
+
+def begin(view: SessionView, by: Taker) -> Plan[Taken]:
+    """Take the session's oldest open turn, unless it is parked or somebody else's."""
+    session, record = view.session, view.turn
+    if session is None:
+        return Plan(None)
+    resetting = session.reset_at is not None
+    if resetting and not any(t.generation == session.generation for t in view.open):
+        plan = apply_reset(session)
+        return Plan(plan.result, plan.writes)
+    if record is None or record.state == "suspended":
+        return Plan(None)
+    foreign = record.state == "running" and session.owner not in {by.owner, None}
+    if foreign and session.owner_alive and not by.force:
+        return Plan(None)
+    if foreign and record.attempt_at is not None and not session.owner_alive:
+        record = blame(record, only=False)
+    if record.crashes >= by.max_attempts:
+        if not by.sees_tail:
+            raise ViewChanged
+        return _give_up(view, session, record, by)
+    return _take(view, session, record, by)
+
+
+def blame(record: TurnRecord, *, only: bool) -> TurnRecord:
+    """A process died while it drove this turn. If nothing else ran, it is the turn's doing; among
+    several, each is a suspect."""
+    record = replace(record, attempt_at=None, alone=False)
+    if only:
+        return replace(record, crashes=record.crashes + 1)
+    return replace(record, suspect=record.suspect + 1)
+
+
+def must_run_alone(record: TurnRecord) -> bool:
+    """Whether the retry after a crash gets the process to itself: a known culprit does, and so
+    does a suspect that is found a second time."""
+    return record.crashes > 0 or record.suspect > 1
+
+
+def blame_running(view: SessionView, owner: str, *, only: bool) -> Plan[TurnRecord | None]:
+    """At start: put a turn whose process died back in line, with its share of the blame."""
+    session, record = view.session, view.turn
+    if session is None or record is None or record.state != "running":
+        return Plan(None)
+    if session.owner == owner or session.owner_alive:
+        return Plan(None)
+    if record.attempt_at is None:
+        return Plan(record)
+    blamed = blame(record, only=only or record.alone)
+    return Plan(
+        blamed, Writes(session=SessionPatch(epoch=session.epoch + 1, release=True), turns=(blamed,))
+    )
+
+
+def _patch(session: SessionRow, by: Taker) -> SessionPatch:
+    return SessionPatch(epoch=session.epoch + 1, owner=by.owner)
+
+
+def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker) -> Plan[Taken]:
+    opening = opening_from(record.body)
+    resumed = record.request is not None
+    events: list[ev.TurnEvent] = []
+    message: Message | None = None
+    edition: Edition | None = None
+    if record.opening is None:
+        surface, edition = by.editions(record.source)
+        message = opening.message(session.next_index, record.turn_id, edition.hash)
+        record = replace(
+            record,
+            surface=surface.body(),
+            edition=edition.hash,
+            opening=session.next_index,
+            started_at=by.now,
+        )
+    else:
+        surface = surface_from(record.surface or "")
+    if message is not None or resumed:
+        events.append(
+            ev.TurnStarted(
+                turn_id=record.turn_id,
+                session=by.ref.key,
+                at=by.now,
+                seq=record.last_seq + 1,
+                trigger="resume" if resumed else opening.trigger,
+                by=opening.by or (None if opening.speaker is None else opening.speaker.id),
+            )
+        )
+    record = replace(
+        record,
+        state="running",
+        attempt_at=by.now,
+        attempts=record.attempts + 1,
+        alone=by.alone,
+        request=None,
+        last_seq=record.last_seq + len(events),
+    )
+    rows: tuple[EventRow, ...] = tuple(event_row(event, record.row) for event in events)
+    writes = Writes(
+        session=_patch(session, by),
+        messages=() if message is None else (_row(message, session.generation, record),),
+        events=rows,
+        turns=(record,),
+        editions=()
+        if edition is None or edition.hash in by.stored
+        else (EditionRow(hash=edition.hash, body=edition.body),),
+    )
+    begun = Begun(
+        record=record,
+        opening=opening,
+        surface=surface,
+        edition=edition,
+        fence=Fence(session.id, session.epoch + 1),
+        warm_epoch=session.epoch,
+        generation=session.generation,
+        opened=message,
+        events=tuple(events),
+        more=any(t.number > record.number for t in view.open),
+        fresh=message is not None,
+    )
+    return Plan(begun, writes)
+
+
+def _row(message: Message, generation: int, record: TurnRecord) -> MessageRow:
+    return MessageRow(
+        generation=generation,
+        index=message.index,
+        turn=record.row,
+        role=message.role,
+        body=message_body(message),
+    )
+
+
+def _give_up(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker) -> Plan[Taken]:
+    messages = [message_from(row) for row in view.tail]
+    move = next_move_of(messages, record)
+    phase, step = ("model", None)
+    match move:
+        case RunCalls(owed=owed):
+            phase, step = "tool", owed[0].step
+        case AskModel():
+            step = move.step
+        case _:
+            pass
+    scene = Scene(
+        record=record,
+        session=by.ref.key,
+        generation=session.generation,
+        messages=messages,
+        started=frozenset(row.step for row in view.steps if not row.done),
+        now=by.now,
+    )
+    ending = Ending.failed(
+        f"the process died {record.crashes} times while this turn ran alone", phase=phase, step=step
+    )
+    closed = close(scene, ending)
+    more = any(t.number > record.number for t in view.open)
+    return Plan(
+        GaveUp(closed.record, closed.events, more),
+        replace(closed.writes, session=_patch(session, by)),
+    )
+
+
+def next_move_of(tail: list[Message], record: TurnRecord) -> Move:
+    """The move from a tail of the transcript (it starts at the turn's last assistant message)."""
+    if not tail:
+        return AskModel((record.opening or 0) + 1)
+    return next_move(tail, record.turn_id)

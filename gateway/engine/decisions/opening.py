@@ -1,0 +1,109 @@
+"""What a turn was accepted with, as stored in ``TurnRecord.body``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from gateway.engine.kinds import Json, JsonObject, Speaker, Trust
+from gateway.engine.messages import Attachment, Block, Message, Text
+from gateway.engine.outcomes import TurnInput
+from gateway.engine.wire import (
+    WIRE_VERSION,
+    block_from,
+    block_json,
+    clean,
+    digest,
+    dumps,
+    speaker_from,
+    speaker_json,
+    versioned,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    blocks: tuple[Block, ...]
+    trigger: Literal["inbound", "proactive"]
+    by: str | None
+    source: str
+    trust: Trust
+    speaker: Speaker | None
+    event: JsonObject | None
+    target: JsonObject | None
+
+    def message(self, index: int, turn_id: str, edition: str) -> Message:
+        return Message(
+            index=index,
+            role="trigger" if self.trigger == "proactive" else "user",
+            blocks=self.blocks,
+            turn_id=turn_id,
+            source=self.source,
+            trust=self.trust,
+            by=self.by if self.trigger == "proactive" else None,
+            edition=edition,
+        )
+
+    def body(self) -> str:
+        return dumps(self._json())
+
+    def content_hash(self) -> str:
+        """What makes two deliveries of one turn id the same turn: content, speaker, source."""
+        told = self._json()
+        content = {k: told[k] for k in ("blocks", "trigger", "by", "source")}
+        # The identity alone: a channel may know the person's name or level better the next time.
+        content["speaker"] = None if self.speaker is None else self.speaker.id
+        return digest(content)[:32]
+
+    def _json(self) -> JsonObject:
+        return {
+            "v": WIRE_VERSION,
+            "blocks": [block_json(block) for block in self.blocks],
+            "trigger": self.trigger,
+            "by": self.by,
+            "source": self.source,
+            "trust": self.trust,
+            "speaker": speaker_json(self.speaker),
+            "event": self.event,
+            "target": self.target,
+        }
+
+
+def trust_of(given: TurnInput) -> Trust:
+    """A speaker's words are as good as the channel's proof of who spoke; without a speaker it is
+    the operator's own program or schedule that speaks."""
+    if given.trust is not None:
+        return given.trust
+    if given.speaker is None:
+        return "operator" if given.event is None else "unattested"
+    return "attested" if given.speaker.attested else "unattested"
+
+
+def open_with(given: TurnInput) -> Opening:
+    blocks: tuple[Text | Attachment, ...] = (
+        (Text(given.message),) if isinstance(given.message, str) else tuple(given.message)
+    )
+    return Opening(
+        blocks=tuple(Text(clean(b.text)) if isinstance(b, Text) else b for b in blocks),
+        trigger=given.trigger,
+        by=given.by,
+        source=given.source,
+        trust=trust_of(given),
+        speaker=given.speaker,
+        event=given.event,
+        target=given.target,
+    )
+
+
+def opening_from(body: str) -> Opening:
+    value = versioned(body)
+    return Opening(
+        blocks=tuple(block_from(item) for item in cast("list[Json]", value["blocks"])),
+        trigger=cast('Literal["inbound", "proactive"]', value["trigger"]),
+        by=cast("str | None", value["by"]),
+        source=str(value["source"]),
+        trust=cast("Trust", value["trust"]),
+        speaker=speaker_from(value["speaker"]),
+        event=cast("JsonObject | None", value["event"]),
+        target=cast("JsonObject | None", value["target"]),
+    )

@@ -1,0 +1,302 @@
+"""One session in this process: what is known of it, and the driver that runs its turns in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from gateway.engine.decisions.admission import ViewChanged
+from gateway.engine.decisions.attempts import Begun, GaveUp, Taken, Taker, begin
+from gateway.engine.decisions.closing import error_record
+from gateway.engine.decisions.park import pending_input
+from gateway.engine.decisions.policy import FrozenSurface
+from gateway.engine.errors import GatewayError, StaleAttemptError, StoreUnavailableError
+from gateway.engine.kinds import JsonObject
+from gateway.engine.loop.attempt import Attempt, World
+from gateway.engine.loop.home import Home
+from gateway.engine.loop.signals import Cancelled, Drained
+from gateway.engine.loop.turn import drive
+from gateway.engine.messages import Message
+from gateway.engine.model import Edition, Usage
+from gateway.engine.outcomes import Reset, TurnResult
+from gateway.engine.records import Ask, RequestRecord, TurnRecord
+from gateway.engine.tool import Tool
+from gateway.engine.wire import edition_from, message_from
+
+log = logging.getLogger("gateway.engine")
+
+HEAD = Ask(lock="session", head=True)
+HEAD_AND_TAIL = Ask(lock="session", head=True, tail=True)
+
+
+@dataclass(slots=True)
+class Warm:
+    """The transcript as this process last left it; whole while the session's epoch is ``epoch``."""
+
+    epoch: int
+    generation: int
+    messages: list[Message]
+
+
+class Actor:
+    """Runs one session's turns one at a time. Only the runtime makes actors."""
+
+    def __init__(self, runtime: Home, world: World) -> None:
+        self.runtime = runtime
+        self.world = world
+        self.attempt: Attempt | None = None
+        self.live: set[str] = set()
+        """Turns accepted or driven here that haven't come to rest."""
+        self.quarantined = False
+        self._waiters: dict[str, list[asyncio.Future[TurnResult]]] = {}
+        self._resets: list[asyncio.Future[Reset]] = []
+        self._warm: Warm | None = None
+        self._wake = False
+        self.driver: asyncio.Task[None] | None = None
+        self._retry = asyncio.Event()
+
+    # -- idleness ------------------------------------------------------------------------------------
+    def idle(self) -> bool:
+        """No turn running or queued, no reset pending, no live subscriber."""
+        return (
+            self.driver is None
+            and not self.live
+            and not self._waiters
+            and not self._resets
+            and not self.world.sink.watched(self.world.ref)
+        )
+
+    # -- waiting for a turn ----------------------------------------------------------------------------
+    def waiter(self, turn_id: str) -> asyncio.Future[TurnResult]:
+        future: asyncio.Future[TurnResult] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(turn_id, []).append(future)
+        return future
+
+    def forget(self, turn_id: str, future: asyncio.Future[TurnResult]) -> None:
+        waiting = self._waiters.get(turn_id, [])
+        if future in waiting:
+            waiting.remove(future)
+        if not waiting:
+            self._waiters.pop(turn_id, None)
+
+    def reset_waiter(self) -> asyncio.Future[Reset]:
+        future: asyncio.Future[Reset] = asyncio.get_running_loop().create_future()
+        self._resets.append(future)
+        return future
+
+    def rested(self, result: TurnResult) -> None:
+        self.live.discard(result.turn_id)
+        for future in self._waiters.pop(result.turn_id, ()):
+            if not future.done():
+                future.set_result(result)
+
+    def was_reset(self, reset: Reset) -> None:
+        self._warm = None
+        waiting, self._resets = self._resets, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(reset)
+
+    def let_go(self) -> None:
+        """The process stops: whoever waits here is told to ask again elsewhere."""
+        stopping = StoreUnavailableError("this process is stopping", fix="ask again")
+        for waiting in self._waiters.values():
+            for future in waiting:
+                if not future.done():
+                    future.set_exception(stopping)
+        for reset in self._resets:
+            if not reset.done():
+                reset.set_exception(stopping)
+
+    # -- driving ---------------------------------------------------------------------------------------
+    def wake(self) -> None:
+        """There may be a turn to run."""
+        self._wake = True
+        self._retry.set()
+        if self.driver is None and not self.runtime.draining and not self.quarantined:
+            ref = self.world.ref
+            self.driver = self.world.tasks.start(self._drive(), f"session {ref.agent}/{ref.key}")
+
+    async def _drive(self) -> None:
+        try:
+            failures = 0
+            while self._wake and not self.runtime.draining:
+                self._wake = False
+                try:
+                    async with self.runtime.gate.beside():
+                        self._wake = await self.take_turn() or self._wake
+                    failures = 0
+                except StoreUnavailableError as error:
+                    failures += 1
+                    await self._wait_for_store(failures, error)
+        finally:
+            self.driver = None
+            if self._wake:
+                self.wake()
+
+    async def _wait_for_store(self, failures: int, error: StoreUnavailableError) -> None:
+        log.warning("the store is unavailable: %s", error, extra={"session": self.world.ref.key})
+        self._warm = None
+        self._wake = True
+        self._retry.clear()
+        try:
+            async with asyncio.timeout(min(10.0, 0.2 * 2**failures)):
+                await self.runtime.stopping.wait()
+        except TimeoutError:
+            pass
+
+    async def take_turn(self, *, alone: bool = False, force: bool = False) -> bool:
+        """Run the session's next turn until it rests. Whether there may be another."""
+        taken = await self._begin(alone=alone, force=force)
+        match taken:
+            case None:
+                return False
+            case Reset():
+                self.was_reset(taken)
+                return True
+            case GaveUp():
+                self._warm = None
+                await self.world.publish(self.world.ref, taken.events)
+                self.rested(turn_result(taken.record))
+                return taken.more
+            case Begun():
+                return await self._run(taken)
+
+    async def _begin(self, *, alone: bool, force: bool) -> Taken:
+        runtime = self.runtime
+        taker = Taker(
+            ref=self.world.ref,
+            editions=partial(runtime.edition_for, self.world.agent),
+            stored=runtime.stored_editions,
+            owner=runtime.owner,
+            max_attempts=runtime.limits.max_attempts,
+            alone=alone,
+            force=force,
+            now=self.world.clock.now(),
+        )
+        store, ref = self.world.store, self.world.ref
+        try:
+            return await store.amend(ref, HEAD, partial(begin, by=taker))
+        except ViewChanged:
+            ending = replace(taker, sees_tail=True)
+            return await store.amend(ref, HEAD_AND_TAIL, partial(begin, by=ending))
+
+    async def _run(self, begun: Begun) -> bool:
+        attempt = await self._attempt(begun)
+        self.live.add(attempt.turn_id)
+        self.attempt = attempt
+        attempt.adopt(asyncio.current_task())
+        try:
+            await attempt.tell(begun.events)
+            if begun.record.cancel is not None:
+                attempt.stop(Cancelled(begun.record.cancel))
+            if self.runtime.draining:
+                attempt.stop(Drained())
+            error = await drive(attempt)
+        except StaleAttemptError:
+            self._warm = None
+            self.live.discard(attempt.turn_id)
+            return False
+        except BaseException:
+            self._warm = None
+            raise
+        finally:
+            self.attempt = None
+            attempt.progressed.set()
+        self._warm = Warm(begun.fence.epoch, begun.generation, attempt.messages)
+        record = attempt.record
+        if record.state != "running":
+            request = await self._open_request(record)
+            self.rested(turn_result(record, request))
+        if error is not None:
+            await self.runtime.report_failure(self.world, record, error)
+        return begun.more or record.cancel is not None or self.runtime.shared or bool(self._resets)
+
+    async def _open_request(self, record: TurnRecord) -> RequestRecord | None:
+        if record.request is None:
+            return None
+        found = await self.world.store.find_request(record.request)
+        return None if found is None else found.request
+
+    async def _attempt(self, begun: Begun) -> Attempt:
+        store, ref = self.world.store, self.world.ref
+        warm = self._warm
+        if warm is not None and (warm.epoch, warm.generation) == (
+            begun.warm_epoch,
+            begun.generation,
+        ):
+            messages = warm.messages
+            if begun.opened is not None:
+                messages.append(begun.opened)
+        else:
+            rows = await store.messages(ref, begun.generation)
+            messages = [message_from(row) for row in rows]
+        edition = begun.edition or await self._edition(begun.record)
+        self.runtime.stored_editions.add(edition.hash)
+        world = self.world
+        attempt = Attempt(world, begun, messages, edition, self._tools(begun.surface, edition))
+        if not begun.fresh:
+            await self._recall(attempt)
+        return attempt
+
+    async def _recall(self, attempt: Attempt) -> None:
+        """What earlier attempts of the turn left: its steps, the answers it got, what it cost."""
+        store = self.world.store
+        attempt.steps = {row.step: row for row in await store.steps(attempt.row)}
+        attempt.answers = {row.key: row for row in await store.requests(attempt.row)}
+        sums = await store.usage_totals(attempt.row)
+        attempt.usage = usage_sum(sums)
+
+    async def _edition(self, record: TurnRecord) -> Edition:
+        hashed = record.edition or ""
+        row = await self.world.store.edition(hashed)
+        if row is None:
+            raise GatewayError(
+                f"edition {hashed} of turn {record.turn_id} is missing from the store",
+                fix="restore the store from a backup that holds it",
+            )
+        return edition_from(hashed, row.body)
+
+    def _tools(self, surface: FrozenSurface, edition: Edition) -> dict[str, Tool]:
+        """What may run: listed in the turn's edition, there today, denied neither then nor now."""
+        agent = self.world.agent
+        today = self.runtime.edition_for(agent, surface.source)[0]
+        listed = {spec.name for spec in edition.tools}
+        return {
+            name: tool
+            for name, tool in agent.tools.items()
+            if name in listed and name not in surface.deny and name not in today.deny
+        }
+
+
+def turn_result(record: TurnRecord, request: RequestRecord | None = None) -> TurnResult:
+    state = record.state
+    if state in {"queued", "running"}:
+        raise GatewayError(f"turn {record.turn_id} has not come to rest: it is {state}")
+    return TurnResult(
+        turn_id=record.turn_id,
+        status=state,  # type: ignore[arg-type]
+        text=record.text or "",
+        error=error_record(record),
+        request=None if request is None else pending_input(request),
+    )
+
+
+def usage_sum(sums: Mapping[str, object] | JsonObject) -> Usage:
+    from decimal import Decimal
+
+    def count(name: str) -> int:
+        value = sums.get(name)
+        return value if isinstance(value, int) else 0
+
+    cost = sums.get("cost")
+    return Usage(
+        input=count("input"),
+        output=count("output"),
+        cache_read=count("cache_read"),
+        cache_write=count("cache_write"),
+        cost=None if cost is None else Decimal(str(cost)),
+    )

@@ -1,0 +1,230 @@
+"""One attempt: this process driving one turn, from the moment it raised the epoch until it lets go.
+
+It owns the turn's mutable state in memory. All it writes goes through ``commit``, under its fence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from gateway.engine import events as ev
+from gateway.engine.agent import AgentDef
+from gateway.engine.decisions.attempts import Begun
+from gateway.engine.errors import FatalToolError
+from gateway.engine.kinds import Millis, SessionRef, TurnRow
+from gateway.engine.limits import Clock, Limits
+from gateway.engine.loop.signals import TurnStopped
+from gateway.engine.loop.tasks import Tasks
+from gateway.engine.messages import Message
+from gateway.engine.model import Edition, Usage
+from gateway.engine.ports import EventSink, SessionStore
+from gateway.engine.records import Fence, MessageRow, RequestRecord, StepRow, TurnRecord, Writes
+from gateway.engine.tool import Tool
+from gateway.engine.wire import message_body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What every attempt of one session shares."""
+
+    agent: AgentDef
+    ref: SessionRef
+    store: SessionStore
+    sink: EventSink
+    limits: Limits
+    clock: Clock
+    tasks: Tasks
+    publish: Callable[[SessionRef, Sequence[ev.TurnEvent]], Awaitable[None]]
+    """To the sink; never raises."""
+
+
+def tainted_by(message: Message) -> bool:
+    return message.trust == "unattested"
+
+
+class Attempt:
+    def __init__(
+        self,
+        world: World,
+        begun: Begun,
+        messages: list[Message],
+        edition: Edition,
+        tools: dict[str, Tool],
+    ) -> None:
+        self.world = world
+        self.begun = begun
+        self.record: TurnRecord = begun.record
+        self.fence: Fence = begun.fence
+        self.messages = messages
+        self.edition = edition
+        self.tools = tools
+        self.seq = begun.record.last_seq
+        self.history = history_start(messages, edition.hash)
+        self.tainted = any(tainted_by(message) for message in messages)
+        self.steps: dict[str, StepRow] = {}
+        self.answers: dict[str, RequestRecord] = {}
+        self.usage = Usage()
+        self.fatal: FatalToolError | None = None
+        """What failed the turn inside a local call's own transaction."""
+        self.order = asyncio.Lock()
+        """Held by parallel calls from taking a ``seq`` to its commit, so that none is skipped."""
+        self.progressed = asyncio.Event()
+        """Set at the first new checkpoint."""
+        self.began = world.clock.monotonic()
+        self.alive_at = self.began
+        self._task: asyncio.Task[object] | None = None
+        self._stop: TurnStopped | None = None
+        self._interruptible = False
+        self._own_cancels = 0
+        self._waiting_until: float | None = None
+
+    # -- names ---------------------------------------------------------------------------------------
+    @property
+    def turn_id(self) -> str:
+        return self.record.turn_id
+
+    @property
+    def row(self) -> TurnRow:
+        return self.record.row
+
+    @property
+    def session(self) -> str:
+        return self.world.ref.key
+
+    def now(self) -> Millis:
+        return self.world.clock.now()
+
+    def next_seq(self) -> int:
+        self.seq += 1
+        return self.seq
+
+    # -- being stopped -------------------------------------------------------------------------------
+    def adopt(self, task: asyncio.Task[object] | None) -> None:
+        self._task = task
+
+    def stop(self, why: TurnStopped) -> None:
+        """Ask the loop to stop at its next boundary; at once if it waits on the model."""
+        if self._stop is None:
+            self._stop = why
+            self._hurry()
+
+    def _hurry(self) -> None:
+        if self._interruptible and self._task is not None and self._own_cancels == 0:
+            self._own_cancels += 1
+            self._task.cancel()
+
+    def boundary(self) -> None:
+        """Raise the stop that was asked for, if any."""
+        if self._stop is not None:
+            raise self._stop
+
+    @contextmanager
+    def interruptible(self) -> Generator[None]:
+        """A stop cancels what is awaited here. A cancellation from outside always wins."""
+        self.boundary()
+        self._interruptible = True
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self._stop is None or self._task is None:
+                raise
+            own, self._own_cancels = self._own_cancels, 0
+            for _ in range(own):
+                self._task.uncancel()
+            if self._task.cancelling():
+                raise
+            raise self._stop from None
+        finally:
+            self._interruptible = False
+        self._settle_cancels()
+        self.boundary()
+
+    def _settle_cancels(self) -> None:
+        """A cancel of ours may have been asked for after the awaited thing ended."""
+        while self._own_cancels and self._task is not None:
+            self._own_cancels -= 1
+            self._task.uncancel()
+
+    # -- liveness ------------------------------------------------------------------------------------
+    def touch(self) -> None:
+        self.alive_at = self.world.clock.monotonic()
+
+    def alive_until(self, moment: float | None) -> None:
+        """A tool runs, or the engine waits to retry: silence counts from ``moment`` on."""
+        self._waiting_until = moment
+
+    def ran(self) -> Millis:
+        """Running time so far, this attempt included, in milliseconds."""
+        here = int((self.world.clock.monotonic() - self.began) * 1000)
+        return Millis(self.record.ran + here)
+
+    def overdue(self) -> str | None:
+        """Which deadline has passed, if one has."""
+        limits = self.world.limits
+        if self.ran() >= limits.turn_ceiling * 1000:
+            return "ceiling"
+        quiet_since = self.alive_at
+        if self._waiting_until is not None:
+            quiet_since = max(quiet_since, self._waiting_until)
+        if self.world.clock.monotonic() - quiet_since >= limits.turn_idle:
+            return "idle"
+        return None
+
+    # -- writing -------------------------------------------------------------------------------------
+    def message_row(self, message: Message) -> MessageRow:
+        return MessageRow(
+            generation=self.begun.generation,
+            index=message.index,
+            turn=self.record.row,
+            role=message.role,
+            body=message_body(message),
+        )
+
+    def advanced(self) -> tuple[TurnRecord, ...]:
+        """The turn row, when a new checkpoint has to clear what it was blamed for."""
+        if not (self.record.crashes or self.record.suspect):
+            return ()
+        return (replace(self.record, crashes=0, suspect=0),)
+
+    async def commit(
+        self, writes: Writes, messages: Sequence[Message], events: Sequence[ev.TurnEvent]
+    ) -> None:
+        """Write, then remember, then tell."""
+        await self.world.store.commit(self.fence, writes)
+        await self.committed(writes, messages, events)
+
+    async def committed(
+        self, writes: Writes, messages: Sequence[Message], events: Sequence[ev.TurnEvent]
+    ) -> None:
+        for record in writes.turns:
+            if record.row == self.record.row:
+                self.record = record
+        for step in writes.steps:
+            self.steps[step.step] = step
+        for message in messages:
+            self.messages.append(message)
+            self.tainted = self.tainted or tainted_by(message)
+        self.touch()
+        if any(step.done for step in writes.steps):
+            self.progressed.set()
+        await self.tell(events)
+
+    async def tell(self, events: Sequence[ev.TurnEvent]) -> None:
+        if events:
+            self.touch()
+            await self.world.publish(self.world.ref, events)
+
+
+def history_start(messages: Sequence[Message], edition: str) -> int:
+    """Index of the first message of the unbroken run of this edition that ends the transcript."""
+    start = len(messages)
+    for message in reversed(messages):
+        if message.edition is None:
+            continue
+        if message.edition != edition:
+            break
+        start = message.index
+    return start

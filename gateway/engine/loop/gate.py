@@ -1,0 +1,61 @@
+"""The taint gate: with unverified content in the conversation, a person decides what reaches out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gateway.engine.errors import InputExpired
+from gateway.engine.kinds import JsonObject
+from gateway.engine.loop.attempt import Attempt
+from gateway.engine.loop.calls import Scenery
+from gateway.engine.loop.context import (
+    answered,
+    build_request,
+)
+from gateway.engine.loop.parking import commit_park
+from gateway.engine.loop.results import (
+    Result,
+    failure,
+)
+
+GATE = "taint-gate"
+
+
+async def gate(scenery: Scenery) -> Result | None:
+    """``None`` lets the call run. With unverified content in the conversation, what reaches outside
+    or moves money needs a person first, whatever the tool's own rule says."""
+    attempt, tool, scene = scenery.attempt, scenery.tool, scenery.scene
+    if not attempt.tainted or tool.effect not in {"external", "money"}:
+        return None
+    answerers = tool.answerers or gate_policy(attempt)
+    if answerers is None:
+        return Result.error(
+            f"{tool.name} was not run: the conversation holds unverified content and nobody is"
+            " configured to approve this call"
+        )
+    prompt = f"Run {tool.name}? The conversation holds content from an unverified sender."
+    try:
+        asked = build_request(scene, name=GATE, prompt=prompt, schema=bool, answerers=answerers)
+        answer = attempt.answers.get(asked.key)
+        if answer is None or answer.outcome is None or answer.digest != asked.digest:
+            await commit_park(attempt, scenery.owed, asked)
+            return Result(output=None)
+        value = answered(scene, answer, bool)
+    except InputExpired as error:
+        return replace(failure(error), decision=scenery.decision)
+    if value is not True:
+        return Result(
+            output={"error": f"{tool.name} was not run: denied"},
+            is_error=True,
+            decision=scenery.decision,
+        )
+    scene.gate = (asked.body.answerers, True)
+    return None
+
+
+def gate_policy(attempt: Attempt) -> JsonObject | None:
+    """The configured answerer: the policy ``taint``, else the only policy there is."""
+    approvals = attempt.world.agent.approvals
+    if "taint" in approvals:
+        return {"policy": "taint"}
+    return {"policy": next(iter(approvals))} if len(approvals) == 1 else None

@@ -1,0 +1,47 @@
+"""What the parts of the loop need of the process they live in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from gateway.engine.agent import AgentDef
+from gateway.engine.decisions.policy import FrozenSurface
+from gateway.engine.events import TurnEvent
+from gateway.engine.kinds import SessionRef
+from gateway.engine.limits import Clock, Limits
+from gateway.engine.loop.attempt import World
+from gateway.engine.loop.gates import Gate
+from gateway.engine.loop.tasks import Tasks
+from gateway.engine.model import Edition
+from gateway.engine.ports import EventSink, SessionStore
+from gateway.engine.records import TurnRecord
+
+
+class Home(Protocol):
+    """The runtime, as an actor sees it."""
+
+    store: SessionStore
+    sink: EventSink
+    limits: Limits
+    clock: Clock
+    tasks: Tasks
+    gate: Gate
+    owner: str
+    shared: bool
+    """Other processes may write to the store."""
+    poll: float
+    """Seconds after which a waiting reader looks at the store again."""
+    draining: bool
+    stopping: asyncio.Event
+    problem: str | None
+    stored_editions: set[str]
+
+    def edition_for(self, agent: AgentDef, source: str) -> tuple[FrozenSurface, Edition]: ...
+
+    async def publish(self, ref: SessionRef, events: Sequence[TurnEvent]) -> None: ...
+
+    async def report_failure(
+        self, world: World, record: TurnRecord, error: BaseException
+    ) -> None: ...

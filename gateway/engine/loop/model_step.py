@@ -1,0 +1,366 @@
+"""One model step: ask, retry what is worth retrying, commit the reply whole."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import assert_never, cast
+
+from gateway.engine import events as ev
+from gateway.engine.decisions.position import AskModel
+from gateway.engine.errors import ModelError, ModelUnavailableError
+from gateway.engine.kinds import JsonObject
+from gateway.engine.loop.attempt import Attempt
+from gateway.engine.loop.signals import TurnFailure
+from gateway.engine.messages import Block, Message, Reasoning, Text, ToolCall
+from gateway.engine.model import (
+    NORMAL_STOPS,
+    Alive,
+    ModelDelta,
+    ModelReply,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    ToolInputDelta,
+    Usage,
+)
+from gateway.engine.records import StepRow, UsageRow, Writes
+from gateway.engine.wire import clean, dumps
+from gateway.engine.wire_events import event_row, reasoning_text
+
+FIRST_DELAY = 1.0
+LONGEST_DELAY = 30.0
+
+
+async def model_step(attempt: Attempt, move: AskModel) -> bool:
+    """Run one step; whether the turn is complete with it. Raises ``TurnFailure``."""
+    _count_steps(attempt, move)
+    try:
+        reply = await _ask_until_answered(attempt, move)
+    except ModelError as error:
+        raise TurnFailure(str(error), phase="model", step=move.step) from error
+    return await _commit(attempt, move, reply)
+
+
+def _count_steps(attempt: Attempt, move: AskModel) -> None:
+    limit = attempt.world.limits.max_steps
+    replies = 0
+    for message in reversed(attempt.messages):
+        if message.turn_id != attempt.turn_id:
+            break
+        replies += message.role == "assistant"
+    if replies >= limit:
+        raise TurnFailure(
+            f"the turn took {limit} model steps without an answer (max_steps)",
+            phase="model",
+            step=move.step,
+        )
+
+
+# -- asking ------------------------------------------------------------------------------------------
+async def _ask_until_answered(attempt: Attempt, move: AskModel) -> ModelReply:
+    clock = attempt.world.clock
+    began, tries, empty = clock.monotonic(), 0, 0
+    while True:
+        try:
+            reply = await _ask(attempt)
+        except ModelUnavailableError as error:
+            tries += 1
+            left = attempt.world.limits.model_retry_for - (clock.monotonic() - began)
+            delay = _delay(tries, error.retry_after)
+            if delay > left:
+                raise TurnFailure(
+                    f"the model was unavailable after {tries} tries: {error}",
+                    phase="model",
+                    step=move.step,
+                ) from error
+            await _wait_to_retry(attempt, tries, delay, str(error))
+            continue
+        if _says_something(reply):
+            return reply
+        if reply.stop not in NORMAL_STOPS:
+            raise TurnFailure(
+                f"the model stopped with {reply.stop} and said nothing",
+                phase="model",
+                step=move.step,
+            )
+        empty += 1
+        if empty > 1:
+            raise TurnFailure(
+                "the model answered with nothing, twice", phase="model", step=move.step
+            )
+
+
+def _says_something(reply: ModelReply) -> bool:
+    """Thinking alone is no answer; a paused reply is only half of one and needs no text yet."""
+    if reply.stop == "pause_turn":
+        return bool(reply.blocks)
+    return any(
+        block.text.strip() if isinstance(block, Text) else not isinstance(block, Reasoning)
+        for block in reply.blocks
+    )
+
+
+def _delay(tries: int, retry_after: float | None) -> float:
+    if retry_after is not None:
+        return max(0.0, retry_after)
+    grown = min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (tries - 1))
+    return grown * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+
+
+async def _wait_to_retry(attempt: Attempt, tries: int, delay: float, error: str) -> None:
+    event = ev.ModelRetrying(
+        turn_id=attempt.turn_id,
+        session=attempt.session,
+        at=attempt.now(),
+        attempt=tries,
+        delay=delay,
+        error=error,
+    )
+    await attempt.tell((event,))
+    attempt.alive_until(attempt.world.clock.monotonic() + delay)
+    with attempt.interruptible():
+        await asyncio.sleep(delay)
+    attempt.alive_until(None)
+    attempt.touch()
+
+
+async def _ask(attempt: Attempt) -> ModelReply:
+    request = ModelRequest(
+        edition=attempt.edition,
+        messages=attempt.messages,
+        history=attempt.history,
+        turn_id=attempt.turn_id,
+        session=attempt.session,
+    )
+    stream = attempt.world.agent.model.stream(request)
+    reply: ModelReply | None = None
+    with attempt.interruptible():
+        async with aclosing(cast("AsyncGenerator[ModelDelta | ModelReply, None]", stream)) as items:
+            async for item in items:
+                if isinstance(item, ModelReply):
+                    reply = item
+                    continue
+                attempt.touch()
+                attempt.boundary()
+                if attempt.world.sink.watched(attempt.world.ref):
+                    await attempt.tell(_delta_event(attempt, item))
+    if reply is None:
+        raise ModelUnavailableError("the model's stream ended without a reply")
+    return reply
+
+
+def _delta_event(attempt: Attempt, item: ModelDelta) -> tuple[ev.TurnEvent, ...]:
+    turn_id, session, at = attempt.turn_id, attempt.session, attempt.now()
+    match item:
+        case TextDelta():
+            return (
+                ev.MessageDeltaEvent(
+                    turn_id=turn_id,
+                    session=session,
+                    at=at,
+                    text=item.text,
+                    block=item.block,
+                    offset=item.offset,
+                ),
+            )
+        case ReasoningDelta():
+            return (
+                ev.ReasoningDeltaEvent(
+                    turn_id=turn_id,
+                    session=session,
+                    at=at,
+                    text=item.text,
+                    block=item.block,
+                    offset=item.offset,
+                ),
+            )
+        case ToolInputDelta():
+            return (
+                ev.ToolInputDeltaEvent(
+                    turn_id=turn_id,
+                    session=session,
+                    at=at,
+                    call_id=item.call_id,
+                    name=item.name,
+                    characters=item.characters,
+                ),
+            )
+        case Alive():
+            return ()
+        case _:
+            assert_never(item)
+
+
+# -- committing ----------------------------------------------------------------------------------------
+async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
+    now, record = attempt.now(), attempt.record
+    message = Message(
+        index=move.index,
+        role="assistant",
+        blocks=_blocks(reply),
+        turn_id=record.turn_id,
+        source=record.source,
+        trust="agent",
+        stop=reply.stop,
+    )
+    events = _events(attempt, message, reply.usage)
+    attempt.usage = added(attempt.usage, reply.usage)
+    complete = not message.calls and reply.stop != "pause_turn"
+    turns = attempt.advanced()
+    if complete:
+        done = ev.TurnCompleted(
+            turn_id=record.turn_id,
+            session=attempt.session,
+            at=now,
+            seq=attempt.next_seq(),
+            text=message.text,
+            totals=totals(attempt.usage),
+            message=message.index,
+        )
+        events.append(done)
+        turns = (
+            replace(
+                record,
+                state="completed",
+                text=message.text,
+                ended_at=now,
+                attempt_at=None,
+                crashes=0,
+                suspect=0,
+                ran=attempt.ran(),
+                last_seq=attempt.seq,
+            ),
+        )
+    writes = Writes(
+        messages=(attempt.message_row(message),),
+        steps=(
+            StepRow(
+                turn=record.row,
+                step=move.step,
+                done=True,
+                attempt=record.attempts,
+                message=message.index,
+                at=now,
+            ),
+        ),
+        usage=(_usage_row(attempt, message.index, reply.usage),),
+        events=tuple(event_row(event, record.row) for event in events),
+        turns=turns,
+    )
+    await attempt.commit(writes, (message,), events)
+    return complete
+
+
+def _blocks(reply: ModelReply) -> tuple[Block, ...]:
+    """The reply's blocks with clean text and call ids that are unique within it."""
+    seen: set[str] = set()
+    out: list[Block] = []
+    for block in reply.blocks:
+        match block:
+            case Text(text=text, raw=None):
+                out.append(Text(clean(text)))
+            case ToolCall(id=call_id):
+                unique, n = call_id, 1
+                while unique in seen:
+                    n += 1
+                    unique = f"{call_id}~{n}"
+                seen.add(unique)
+                out.append(block if unique == call_id else replace(block, id=unique))
+            case _:
+                out.append(block)
+    return tuple(out)
+
+
+def _events(attempt: Attempt, message: Message, usage: Usage) -> list[ev.TurnEvent]:
+    turn_id, session, at = attempt.turn_id, attempt.session, attempt.now()
+    events: list[ev.TurnEvent] = []
+    if thought := reasoning_text(message):
+        events.append(
+            ev.ReasoningCompleted(
+                turn_id=turn_id,
+                session=session,
+                at=at,
+                seq=attempt.next_seq(),
+                text=thought,
+                message=message.index,
+            )
+        )
+    if text := message.text:
+        events.append(
+            ev.MessageCompleted(
+                turn_id=turn_id,
+                session=session,
+                at=at,
+                seq=attempt.next_seq(),
+                text=text,
+                message=message.index,
+            )
+        )
+    events.extend(
+        ev.ActionRequested(
+            turn_id=turn_id,
+            session=session,
+            at=at,
+            seq=attempt.next_seq(),
+            call=call,
+            message=message.index,
+        )
+        for call in message.calls
+    )
+    events.append(
+        ev.UsageEvent(
+            turn_id=turn_id,
+            session=session,
+            at=at,
+            seq=attempt.next_seq(),
+            usage=usage,
+            message=message.index,
+        )
+    )
+    return events
+
+
+def _usage_row(attempt: Attempt, index: int, usage: Usage) -> UsageRow:
+    return UsageRow(
+        turn=attempt.row,
+        step=index,
+        at=attempt.now(),
+        model=usage.model or attempt.edition.model,
+        input=usage.input,
+        output=usage.output,
+        cache_read=usage.cache_read,
+        cache_write=usage.cache_write,
+        cost=None if usage.cost is None else format(usage.cost, "f"),
+        prices=usage.prices or None,
+        raw=None if usage.raw is None else dumps(usage.raw),
+        estimated=usage.estimated,
+    )
+
+
+def added(sum_: Usage, one: Usage) -> Usage:
+    """Sums of a turn. A call without a known price leaves the sum without one only if none had."""
+    cost = (
+        sum_.cost if one.cost is None else one.cost if sum_.cost is None else sum_.cost + one.cost
+    )
+    return Usage(
+        model=one.model or sum_.model,
+        input=sum_.input + one.input,
+        output=sum_.output + one.output,
+        cache_read=sum_.cache_read + one.cache_read,
+        cache_write=sum_.cache_write + one.cache_write,
+        cost=cost,
+    )
+
+
+def totals(usage: Usage) -> JsonObject:
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "cost": None if usage.cost is None else format(usage.cost, "f"),
+    }

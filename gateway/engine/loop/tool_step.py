@@ -1,0 +1,192 @@
+"""The calls a reply asked for: one after the other, neighbours marked parallel side by side.
+
+What must not run never does: unknown and denied tools, broken arguments, a call the taint gate
+stops. Each becomes the call's result, for the model to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from gateway.engine.decisions.closing import tool_message
+from gateway.engine.decisions.position import Owed, RunCalls
+from gateway.engine.loop.attempt import Attempt
+from gateway.engine.loop.calls import Scenery, run_local, run_remote
+from gateway.engine.loop.gate import gate
+from gateway.engine.loop.results import Result, commit_result
+from gateway.engine.loop.signals import TurnFailure
+from gateway.engine.records import StepRow, Writes
+from gateway.engine.tool import InvalidToolInput, Tool
+from gateway.engine.wire import block_from, canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that may run, with the arguments its function takes."""
+
+    owed: Owed
+    tool: Tool
+    arguments: dict[str, object]
+
+
+async def tool_steps(attempt: Attempt, move: RunCalls) -> None:
+    """Run what ``move`` owes. Returns when each call has its result, or the turn parked (then
+    ``attempt.record.state`` is ``suspended``). Raises ``TurnFailure`` and the turn's signals."""
+    waiting = list(move.owed)
+    while waiting:
+        attempt.boundary()
+        batch = _parallel_batch(attempt, waiting)
+        for owed in batch or waiting[:1]:
+            _refuse_endless_repeats(attempt, owed)
+        if len(batch) > 1:
+            await _run_batch(attempt, batch)
+        else:
+            await _run_one(attempt, waiting[0])
+            if attempt.record.state != "running":
+                return
+        del waiting[: max(1, len(batch))]
+
+
+def _refuse_endless_repeats(attempt: Attempt, owed: Owed) -> None:
+    limit = attempt.world.limits.same_call
+    mine = (owed.call.name, canonical(owed.call.input))
+    alike = 0
+    for message in reversed(attempt.messages):
+        if message.turn_id != attempt.turn_id:
+            break
+        calls = message.calls
+        if message.index == owed.position:
+            calls = calls[: calls.index(owed.call) + 1]
+        for call in reversed(calls):
+            if (call.name, canonical(call.input)) != mine:
+                return
+            alike += 1
+            if alike >= limit:
+                raise TurnFailure(
+                    f"the model made the same call of {owed.call.name} {limit} times in a row",
+                    phase="tool",
+                    step=owed.step,
+                )
+
+
+# -- what may run ------------------------------------------------------------------------------------
+def _ready(attempt: Attempt, owed: Owed) -> Ready | Result:
+    call = owed.call
+    if call.problem is not None:
+        return Result.error(call.problem)
+    tool = attempt.tools.get(call.name)
+    if tool is None:
+        return Result.error(_unknown(attempt, call.name))
+    try:
+        return Ready(owed, tool, dict(tool.validate(call.input)))
+    except InvalidToolInput as error:
+        return Result.error(str(error))
+
+
+def _unknown(attempt: Attempt, name: str) -> str:
+    listed = any(spec.name == name for spec in attempt.edition.tools)
+    known = ", ".join(sorted(attempt.tools)) or "none"
+    if listed and name not in attempt.world.agent.tools:
+        return f"the tool {name!r} is gone since this turn began. Tools now: {known}"
+    return f"there is no tool {name!r}. Tools: {known}"
+
+
+async def _run_one(attempt: Attempt, owed: Owed) -> None:
+    ready = _ready(attempt, owed)
+    if isinstance(ready, Result):
+        await commit_result(attempt, owed, ready)
+        return
+    scenery = Scenery(attempt, owed, ready.tool)
+    stopped = await gate(scenery)
+    if stopped is not None:
+        if attempt.record.state == "running":
+            await commit_result(attempt, owed, stopped)
+        return
+    if ready.tool.remote:
+        result = await run_remote(scenery, ready.arguments)
+        if result is not None:
+            await commit_result(attempt, owed, result)
+    else:
+        await run_local(scenery, ready.arguments)
+
+
+# -- side by side --------------------------------------------------------------------------------------
+def _parallel_batch(attempt: Attempt, waiting: Sequence[Owed]) -> list[Owed]:
+    batch: list[Owed] = []
+    for owed in waiting:
+        tool = attempt.tools.get(owed.call.name)
+        if tool is None or not tool.parallel or owed.call.problem is not None:
+            break
+        if attempt.tainted and tool.effect in {"external", "money"}:
+            break
+        batch.append(owed)
+    return batch
+
+
+async def _run_batch(attempt: Attempt, batch: list[Owed]) -> None:
+    """Each call's step commits when it ends; the messages are appended in call order at the end."""
+
+    async def one(owed: Owed) -> Result:
+        done = attempt.steps.get(owed.step)
+        if done is not None and done.done and done.body is not None:
+            return _stored(done.body)
+        ready = _ready(attempt, owed)
+        if isinstance(ready, Result):
+            result: Result | None = ready
+        else:
+            result = await run_remote(Scenery(attempt, owed, ready.tool), ready.arguments)
+        if result is None:
+            result = Result.error("a call marked parallel can't wait for a person")
+        async with attempt.order:
+            await commit_result(attempt, owed, result, append=False)
+        return result
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(owed), name=owed.step) for owed in batch]
+    except BaseExceptionGroup as several:
+        raise _first(several) from several
+    now, record = attempt.now(), attempt.record
+    messages = [
+        tool_message(
+            owed.index,
+            record,
+            record.source,
+            task.result().block(owed.call),
+            trust=task.result().trust,
+        )
+        for owed, task in zip(batch, tasks, strict=True)
+    ]
+    writes = Writes(
+        messages=tuple(attempt.message_row(message) for message in messages),
+        steps=tuple(
+            StepRow(
+                turn=record.row,
+                step=owed.step,
+                done=True,
+                attempt=record.attempts,
+                message=owed.index,
+                at=now,
+            )
+            for owed in batch
+        ),
+    )
+    await attempt.commit(writes, messages, ())
+
+
+def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The calls of a batch fail for one reason (the fence, the store, a fatal tool): the first."""
+    first = several.exceptions[0]
+    if isinstance(first, BaseExceptionGroup):
+        return _first(cast("BaseExceptionGroup[BaseException]", first))
+    return first
+
+
+def _stored(body: str) -> Result:
+    value = json.loads(body)
+    block = block_from(value["block"])
+    return Result.from_block(block, value["trust"])

@@ -1,0 +1,336 @@
+"""The runtime: one per process. It owns the actors, the clock's ticks, and what is picked up."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import math
+import os
+import secrets
+import socket
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from gateway.engine.agent import AgentDef, AskedRequest, TurnError
+from gateway.engine.decisions.opening import opening_from
+from gateway.engine.decisions.park import request_body
+from gateway.engine.decisions.policy import FrozenSurface, edition_for, freeze_surface
+from gateway.engine.errors import (
+    AuthorizeHookError,
+    NotFoundError,
+    SeamVersionError,
+)
+from gateway.engine.events import TurnEvent
+from gateway.engine.kinds import SessionRef, SessionStatus, Speaker
+from gateway.engine.limits import SYSTEM_CLOCK, Clock, Limits
+from gateway.engine.loop import recovery
+from gateway.engine.loop.actor import Actor
+from gateway.engine.loop.attempt import World
+from gateway.engine.loop.gates import Gate
+from gateway.engine.loop.signals import Drained, TurnFailure
+from gateway.engine.loop.tasks import Tasks
+from gateway.engine.model import Edition
+from gateway.engine.outcomes import Grant, Reset
+from gateway.engine.ports import (
+    MODEL_SEAM_VERSION,
+    SINK_SEAM_VERSION,
+    STORE_SEAM_VERSION,
+    EventSink,
+    SessionStore,
+)
+from gateway.engine.records import TurnRecord
+from gateway.engine.session import Session, check_key
+
+log = logging.getLogger("gateway.engine")
+
+LOCAL_POLL = 5.0
+SHARED_POLL = 0.25
+"""Seconds after which a waiting reader looks at the store again: another process may have
+written there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeHealth:
+    ready: bool
+    problems: tuple[str, ...]
+    running: int
+    queued: int
+    draining: bool
+
+
+class Runtime:
+    """Runs agents on a store. ``max_sessions`` softly caps the actors kept: idle ones go first.
+
+    Raises ``ValueError`` for a cap that isn't a whole number ≥ 1 or infinity, and
+    ``SeamVersionError`` for an implementation of another seam version.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, AgentDef],
+        store: SessionStore,
+        sink: EventSink,
+        *,
+        limits: Limits | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        max_sessions: float = 1000,
+    ) -> None:
+        whole = isinstance(max_sessions, int) and not isinstance(max_sessions, bool)
+        if not (max_sessions == math.inf or (whole and max_sessions >= 1)):
+            raise ValueError(
+                f"max_sessions must be a whole number ≥ 1 or inf, not {max_sessions!r}"
+            )
+        _check_versions(agents, store, sink)
+        self.agents = agents
+        self.store = store
+        self.sink = sink
+        self.limits = limits or Limits()
+        self.clock = clock
+        self.max_sessions = max_sessions
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.stored_editions: set[str] = set()
+        self.tasks = Tasks()
+        self.gate = Gate(self.limits.running_turns)
+        self.draining = False
+        self.stopping = asyncio.Event()
+        self.shared = store.capabilities.shared
+        self.poll = SHARED_POLL if self.shared else LOCAL_POLL
+        self.problem: str | None = None
+        """Why the store can't be used right now."""
+        self._actors: OrderedDict[SessionRef, Actor] = OrderedDict()
+        self._editions: dict[tuple[str, str], tuple[FrozenSurface, Edition]] = {}
+
+    # -- life ------------------------------------------------------------------------------------------
+    async def start(self) -> None:
+        """Say we live, pick up every unfinished turn, and keep the ticks going."""
+        await self.store.beat(self.owner)
+        await recovery.pick_up(self)
+        self.tasks.run(recovery.ticks(self), "ticks")
+
+    async def stop(self, grace: float = 20.0) -> None:
+        """Take no more turns; running steps finish or are left at their checkpoint within
+        ``grace`` seconds."""
+        self.draining = True
+        self.stopping.set()
+        self.gate.open()
+        for actor in self._actors.values():
+            if actor.attempt is not None:
+                actor.attempt.stop(Drained())
+        drivers = [actor.driver for actor in self._actors.values() if actor.driver is not None]
+        if drivers:
+            await asyncio.wait(drivers, timeout=grace)
+        await self.tasks.close(patience=min(5.0, grace))
+        for actor in self._actors.values():
+            actor.let_go()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    def health(self) -> RuntimeHealth:
+        problems = [self.problem] if self.problem else []
+        if self.draining:
+            problems.append("draining: this process is stopping")
+        return RuntimeHealth(
+            ready=not problems,
+            problems=tuple(problems),
+            running=sum(actor.attempt is not None for actor in self._actors.values()),
+            queued=self.queued(),
+            draining=self.draining,
+        )
+
+    def queued(self) -> int:
+        return self.gate.waiting
+
+    # -- sessions --------------------------------------------------------------------------------------
+    def session(self, agent: str, key: str) -> Session:
+        """The handle of a session. Raises ``NotFoundError`` for an unknown agent and
+        ``InvalidInputError`` for a key that can't be one."""
+        if agent not in self.agents:
+            raise NotFoundError(f"no agent {agent!r}", fix=f"agents here: {', '.join(self.agents)}")
+        check_key(key, "session")
+        return Session(self, SessionRef(agent, key))
+
+    def actor(self, ref: SessionRef) -> Actor:
+        actor = self._actors.get(ref)
+        if actor is None:
+            self._make_room()
+            world = World(
+                agent=self.agents[ref.agent],
+                ref=ref,
+                store=self.store,
+                sink=self.sink,
+                limits=self.limits,
+                clock=self.clock,
+                tasks=self.tasks,
+                publish=self.publish,
+            )
+            actor = self._actors[ref] = Actor(self, world)
+        else:
+            self._actors.move_to_end(ref)
+        return actor
+
+    def actors(self) -> Sequence[Actor]:
+        return list(self._actors.values())
+
+    def _make_room(self) -> None:
+        excess = len(self._actors) + 1 - self.max_sessions
+        if excess <= 0:
+            return
+        for ref, actor in list(self._actors.items()):
+            if excess <= 0:
+                return
+            if actor.idle():
+                del self._actors[ref]
+                excess -= 1
+
+    def edition_for(self, agent: AgentDef, source: str) -> tuple[FrozenSurface, Edition]:
+        """The surface and edition that a turn of this source gets today."""
+        key = (agent.name, source)
+        made = self._editions.get(key)
+        if made is None:
+            surface = freeze_surface(agent, source)
+            made = self._editions[key] = (surface, edition_for(agent, surface))
+        return made
+
+    async def status(self, ref: SessionRef) -> SessionStatus:
+        row = await self.store.session(ref)
+        if row is None:
+            return "new"
+        if row.reset_at is not None:
+            return "resetting"
+        states: tuple[SessionStatus, ...] = ("suspended", "running")
+        for state in states:
+            if await self.store.list_turns(ref=ref, state=state, limit=1):
+                return state
+        if await self.store.list_turns(ref=ref, state="queued", limit=1):
+            return "running"
+        return "new" if row.next_index == 0 else "idle"
+
+    async def reset_done(self, ref: SessionRef, waiting: asyncio.Future[Reset]) -> Reset:
+        """Wait for a reset, wherever it is carried out."""
+        before = await self.store.session(ref)
+        while True:
+            try:
+                async with asyncio.timeout(self.poll):
+                    return await asyncio.shield(waiting)
+            except TimeoutError:
+                row = await self.store.session(ref)
+                if row is not None and before is not None and row.generation > before.generation:
+                    return Reset(
+                        previous_session=f"{ref.key}#g{row.generation - 1}",
+                        generation=row.generation,
+                    )
+                self.actor(ref).wake()
+
+    # -- what the engine tells the outside ---------------------------------------------------------------
+    async def publish(self, ref: SessionRef, events: Sequence[TurnEvent]) -> None:
+        """To the sink. What it raises is logged and must not break the turn."""
+        if not events:
+            return
+        try:
+            await self.sink.publish(ref, events)
+        except Exception:
+            log.exception("the event sink failed", extra={"session": ref.key})
+
+    async def report_failure(self, world: World, record: TurnRecord, error: BaseException) -> None:
+        """Hand a failed turn to ``on_turn_error``; the log takes it if there is none or it throws."""
+        failure = error if isinstance(error, TurnFailure) else None
+        told = TurnError(
+            agent=world.ref.agent,
+            session=world.ref.key,
+            turn_id=record.turn_id,
+            phase=None if failure is None else failure.phase,
+            step=None if failure is None else failure.step,
+            error=error,
+        )
+        hook = world.agent.on_turn_error
+        if hook is not None:
+            try:
+                done = hook(told)
+                if inspect.isawaitable(done):
+                    await done
+            except Exception:
+                log.exception("on_turn_error failed", extra={"turn_id": record.turn_id})
+            else:
+                return
+        log.error(
+            "turn %s failed%s: %s",
+            record.turn_id,
+            f" in {told.step}" if told.step else "",
+            error,
+            exc_info=error,
+            extra={"turn_id": record.turn_id, "session": world.ref.key},
+        )
+
+    async def grant(
+        self, ref: SessionRef, input_id: str, *, by: str, principal: Speaker | None
+    ) -> Grant | None:
+        agent = self.agents[ref.agent]
+        found = await self.store.find_request(input_id)
+        if found is None or found.ref != ref:
+            raise NotFoundError(f"no request {input_id!r} in this session")
+        body = request_body(found.request.body)
+        policy = body.answerers.get("policy")
+        if not isinstance(policy, str) or agent.authorize_answer is None:
+            return None
+        scope = body.answerers.get("scope")
+        record = await self.store.turn(ref, found.request.turn_id)
+        speaker = None if record is None else opening_from(record.body).speaker
+        asked = AskedRequest(
+            tool=found.request.tool,
+            arguments=body.arguments,
+            prompt=body.prompt,
+            digest=found.request.digest,
+        )
+        try:
+            allowed = await agent.authorize_answer(
+                policy=policy,
+                scope=None if scope is None else str(scope),
+                by=by,
+                principal=principal,
+                request=asked,
+                speaker=speaker,
+                services=agent.services,
+            )
+        except Exception as error:
+            raise AuthorizeHookError(
+                "the agent's authorize_answer hook failed; the answer was not applied",
+                fix="look at the log, mend the hook, and send the same answer again",
+            ) from error
+        if allowed is not True:
+            return None
+        return Grant(
+            policy=policy,
+            scope=None if scope is None else str(scope),
+            by=by,
+            digest=found.request.digest,
+            issuer=self,
+        )
+
+
+def _check_versions(agents: Mapping[str, AgentDef], store: SessionStore, sink: EventSink) -> None:
+    spoken = [("store", store.seam_version, STORE_SEAM_VERSION)]
+    spoken.append(("event sink", sink.seam_version, SINK_SEAM_VERSION))
+    spoken += [
+        (f"model of {name}", agent.model.seam_version, MODEL_SEAM_VERSION)
+        for name, agent in agents.items()
+    ]
+    for what, theirs, ours in spoken:
+        if theirs != ours:
+            raise SeamVersionError(
+                f"the {what} was written for seam version {theirs}, this engine speaks {ours}",
+                fix="install versions of the two that match",
+            )

@@ -1,0 +1,33 @@
+"""The host: settings in, a served gateway out; or a gateway inside somebody else's application.
+
+Names are looked up on first use: who only wants a JSON view needn't load a web server.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway.host.embed import Context, Mounted, create_runtime, mount_agent
+    from gateway.host.serving import Serving, serve
+
+__all__ = ["Context", "Mounted", "Serving", "create_runtime", "mount_agent", "serve"]
+
+_HOMES = {
+    "Context": "gateway.host.embed",
+    "Mounted": "gateway.host.embed",
+    "Serving": "gateway.host.serving",
+    "create_runtime": "gateway.host.embed",
+    "mount_agent": "gateway.host.embed",
+    "serve": "gateway.host.serving",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'gateway.host' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(home), name)
+    return value

@@ -1,0 +1,127 @@
+"""What every route works with: the runtime, who may call, and what this host can do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gateway.engine.agent import AgentDef
+from gateway.engine.errors import BusyError, InvalidInputError, NotFoundError
+from gateway.engine.kinds import Millis
+from gateway.engine.runtime import Runtime
+from gateway.engine.session import Session
+from gateway.host.metrics import Metrics
+from gateway.host.problems import BadRequestError
+from gateway.host.shapes import KEY_CHARACTERS, KEY_LENGTH
+from gateway.values import ApiToken
+
+_KEY = re.compile(KEY_CHARACTERS + f"{{1,{KEY_LENGTH}}}")
+
+
+class DrainingError(BusyError):
+    """This process stops; another one, or its next start, takes the request."""
+
+    status = 503
+    code = "draining"
+
+
+@dataclass(kw_only=True)
+class Api:
+    """``agent`` answers at ``chat_path``. ``channels`` are the mounted ones, by name; ``missing``
+    says for each that is off which settings would turn it on."""
+
+    runtime: Runtime
+    agent: str
+    tokens: tuple[ApiToken, ...] = ()
+    chat_path: str = "/message"
+    channels: tuple[str, ...] = ()
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    metrics: Metrics = field(default_factory=Metrics)
+    heartbeat: float = 15.0
+    """Seconds between comments on a silent stream."""
+    stall: float = 30.0
+    """Seconds that a reader may leave a full connection unread."""
+    version: str = ""
+    started_at: Millis = Millis(0)
+    draining: bool = False
+    """The process begins to stop: new turns are refused, streams are told."""
+    streams: set[OpenStream] = field(default_factory=set["OpenStream"])
+
+    @property
+    def can_deliver(self) -> bool:
+        """Whether ``?deliver=1`` can be honoured: only a channel renders."""
+        return bool(self.channels)
+
+    @property
+    def body_bytes(self) -> int:
+        # A message in JSON can be six times its size (\u00e9), plus what stands around it.
+        return self.runtime.limits.message_bytes * 6 + 65_536
+
+    def drain(self) -> None:
+        self.draining = True
+        for stream in list(self.streams):
+            stream.tell()
+
+    def end_streams(self) -> None:
+        for stream in list(self.streams):
+            stream.end()
+
+    def agents(self) -> Mapping[str, AgentDef]:
+        return self.runtime.agents
+
+    def session(self, agent: str, key: str) -> Session:
+        """An open conversation, addressed from outside; archived ones are only read."""
+        if "#" in key:
+            raise BadRequestError(
+                "a session key can't contain '#': it marks archived history",
+                fix="read archived history with GET …/transcript",
+            )
+        try:
+            return self.runtime.session(agent, key)
+        except InvalidInputError as error:
+            raise BadRequestError(str(error), fix=error.fix) from error
+
+    def own_session(self, agent: str, key: str) -> Session:
+        """A session that an API client may open turns in: channels' sessions are theirs alone,
+        since a sender can't choose one and neither can a program that would pose as one."""
+        if not _KEY.fullmatch(key):
+            raise BadRequestError(
+                "a session key must be able to stand in a header and in one segment of a path",
+                fix=f"use up to {KEY_LENGTH} printable ASCII characters, no spaces and no slashes",
+            )
+        prefix, colon, _ = key.partition(":")
+        if colon and prefix in self.channels:
+            raise BadRequestError(
+                f"sessions that begin with {prefix!r}: belong to the channel {prefix!r}",
+                fix="use a key of your own",
+            )
+        return self.session(agent, key)
+
+    def take_turns(self) -> None:
+        if self.draining or self.runtime.draining:
+            raise DrainingError("this host is stopping and takes no new turns", fix="try again")
+
+
+class OpenStream(Protocol):
+    """A reader's connection, as far as the end of the process concerns it."""
+
+    def tell(self) -> None:
+        """Say that the process is going to stop."""
+        ...
+
+    def end(self) -> None:
+        """End the stream; its reader comes back with its cursor, to whoever is there."""
+        ...
+
+
+def archived(key: str) -> tuple[str, int | None]:
+    """``s1#g0`` → (``s1``, 0). Raises ``NotFoundError`` for what names no generation."""
+    base, mark, generation = key.partition("#")
+    if not mark:
+        return key, None
+    number = generation.removeprefix("g")
+    if not (generation.startswith("g") and number.isascii() and number.isdigit()):
+        raise NotFoundError(f"no session {key!r}", fix="archived history is <session>#g<number>")
+    return base, int(number[:9])

@@ -1,0 +1,175 @@
+"""The composition root: settings become a store, a sink, a model, an agent, a runtime.
+
+What is heavy (a database driver, the model's SDK) is imported when the settings ask for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gateway.config import CHANNEL_NEEDS, Settings
+from gateway.definition import SCRIPTED, Loaded, Reply, load_agent
+from gateway.engine.errors import ConfigError
+from gateway.engine.limits import SYSTEM_CLOCK, Clock
+from gateway.engine.ports import EventSink, Model, SessionStore
+from gateway.engine.runtime import Runtime
+from gateway.host.api import Api
+from gateway.host.metrics import MeteredSink, Metrics
+from gateway.sinks.local import LocalSink
+from gateway.stores import open_store
+from gateway.values import ApiToken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """All the parts of one process, running."""
+
+    settings: Settings
+    loaded: Loaded
+    runtime: Runtime
+    api: Api
+
+
+@asynccontextmanager
+async def open_host(
+    settings: Settings,
+    *,
+    tokens: tuple[ApiToken, ...] | None = None,
+    offline: bool = False,
+    clock: Clock = SYSTEM_CLOCK,
+) -> AsyncGenerator[Host, None]:
+    """Everything but the socket: store open, agent loaded, runtime started; all closed at the end.
+
+    ``tokens`` go before those of the settings; ``offline`` takes the scripted model whatever keys
+    are set. Raises ``ConfigError`` for what can't work, before any turn runs.
+    """
+    loaded = await asyncio.to_thread(load, settings, offline=offline)
+    definition = await loaded.start()
+    metrics = Metrics()
+    async with AsyncExitStack() as cleanup:
+        store = await _opened_store(settings, cleanup)
+        close_model = getattr(definition.model, "close", None)
+        if close_model is not None:
+            cleanup.push_async_callback(close_model)
+        runtime = Runtime(
+            {definition.name: definition},
+            store,
+            MeteredSink(make_sink(settings), metrics),
+            limits=settings.limits,
+            clock=clock,
+            max_sessions=settings.max_sessions,
+        )
+        cleanup.push_async_callback(_stopped, runtime)
+        await runtime.start()
+        yield Host(
+            settings=settings,
+            loaded=loaded,
+            runtime=runtime,
+            api=Api(
+                runtime=runtime,
+                agent=definition.name,
+                tokens=settings.api_tokens if tokens is None else tokens,
+                chat_path=settings.chat_path,
+                missing={name: settings.missing(name) for name in CHANNEL_NEEDS},
+                metrics=metrics,
+                version=version(),
+                started_at=clock.now(),
+            ),
+        )
+
+
+async def _opened_store(settings: Settings, cleanup: AsyncExitStack) -> SessionStore:
+    await asyncio.to_thread(_make_room, settings)
+    # In a thread: the backend is imported now, and reads its SQL.
+    store = await asyncio.to_thread(open_store, settings.database_url)
+    await store.open()
+    cleanup.push_async_callback(store.close)
+    return store
+
+
+async def _stopped(runtime: Runtime) -> None:
+    """For a host that ends by an error: one that drains has stopped its runtime by then."""
+    if not runtime.draining:
+        await runtime.stop(grace=1.0)
+
+
+def _make_room(settings: Settings) -> None:
+    """The state directory, for this user alone, and the folder of the database."""
+    settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    scheme, _, path = settings.database_url.partition(":///")
+    if scheme == "sqlite" and path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+
+
+def load(settings: Settings, *, offline: bool = False) -> Loaded:
+    """The agent directory with the model that the settings name. Blocks: it reads and runs files."""
+    loaded = load_agent(
+        settings.agent,
+        env=settings.environ,
+        model=settings.model,
+        model_factory=lambda name: _provider_model(settings, name),
+        scripted=_scripted_model,
+        offline=offline or settings.model == SCRIPTED,
+    )
+    definition = loaded.definition
+    model = _with_access(settings, definition.model)
+    return (
+        loaded
+        if model is definition.model
+        else replace(loaded, definition=replace(definition, model=model))
+    )
+
+
+def _with_access(settings: Settings, model: Model) -> Model:
+    """A Claude model that the author made, with the host's key and address where he named none."""
+    from gateway.models.anthropic import AnthropicModel
+
+    if not isinstance(model, AnthropicModel):
+        return model
+    key = settings.anthropic_api_key
+    ready = model.with_defaults(
+        api_key=None if key is None else key.value, base_url=settings.anthropic_base_url
+    )
+    ready.check()
+    return ready
+
+
+def _scripted_model(reply: Reply) -> Model:
+    from gateway.models.scripted import ScriptedModel
+
+    return ScriptedModel(reply)
+
+
+def _provider_model(settings: Settings, name: str) -> Model:
+    key = settings.anthropic_api_key
+    if key is None:
+        raise ConfigError(
+            f"the model {name} needs a key",
+            fix="set ANTHROPIC_API_KEY, or GATEWAY_MODEL=scripted to run offline.py instead",
+        )
+    from gateway.models.anthropic import anthropic
+
+    return anthropic(name)
+
+
+def make_sink(settings: Settings) -> EventSink:
+    if settings.redis_url is not None:
+        raise ConfigError(
+            "REDIS_URL is set, but this release shares no live events between hosts",
+            fix="unset REDIS_URL; readers on another host see durable events all the same",
+        )
+    return LocalSink()
+
+
+def version() -> str:
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("june-gateway")
+    except PackageNotFoundError:  # run from a checkout that isn't installed
+        return "0"

@@ -1,0 +1,107 @@
+"""How the CLI finds the host of its state directory: ``host.json`` beside the database.
+
+It names process, URL and a file with a token, readable only by the user who runs the host. The token
+is made anew at each start and dies with the process; whoever could read it could as well open the
+database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from gateway.engine.kinds import JsonObject
+from gateway.values import ApiToken, Secret
+
+NAME, TOKEN_NAME = "host.json", "host.token"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFile:
+    """A running host, as its state directory tells of it."""
+
+    pid: int
+    url: str
+    token_file: Path
+
+    def token(self) -> str | None:
+        try:
+            return self.token_file.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+
+
+def make_cli_token() -> ApiToken:
+    return ApiToken("cli", Secret(secrets.token_urlsafe(32)), identities=("cli:",), proves=True)
+
+
+def announce(state: Path, url: str, token: ApiToken) -> HostFile:
+    """Write both files, whole or not at all, the token first. Blocks: call it in a thread."""
+    state.mkdir(parents=True, exist_ok=True)
+    found = HostFile(pid=os.getpid(), url=url, token_file=(state / TOKEN_NAME).absolute())
+    _write(state / TOKEN_NAME, token.secret.value + "\n")
+    told: JsonObject = {
+        "pid": found.pid,
+        "url": found.url,
+        "token_file": str(found.token_file),
+    }
+    _write(state / NAME, json.dumps(told) + "\n")
+    return found
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        os.write(descriptor, text.encode("utf-8"))
+    finally:
+        os.close(descriptor)
+    part.replace(path)
+
+
+def find_host(state: Path) -> HostFile | None:
+    """The host that runs on this state directory, or ``None``. A file left behind by a killed
+    process names one that is gone."""
+    try:
+        told = cast("JsonObject", json.loads((state / NAME).read_text("utf-8")))
+        found = HostFile(
+            pid=int(cast("int", told["pid"])),
+            url=str(told["url"]),
+            token_file=Path(str(told["token_file"])),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if _alive(found.pid) else None
+
+
+def _alive(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's process: alive
+        return True
+    return True
+
+
+def withdraw(state: Path) -> None:
+    """Remove the files, if they are still this process's own."""
+    found = find_host(state)
+    if found is not None and found.pid == os.getpid():
+        for path in (state / NAME, found.token_file):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def local_url(host: str, port: int) -> str:
+    """Where this machine reaches a bind address: the wildcard ones have no address of their own."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -1,0 +1,145 @@
+"""Answering what a turn is parked on: ``…/resume`` and ``/approvals/{id}``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from gateway.engine.agent import AgentDef
+from gateway.engine.errors import NotFoundError, ResumeAuthorizationError, StaleAnswerError
+from gateway.engine.kinds import Json
+from gateway.engine.outcomes import Answered, Grant, PendingInput, TurnResult
+from gateway.engine.session import Session
+from gateway.host.api import Api
+from gateway.host.auth import Decider, decider
+from gateway.host.problems import json_response
+from gateway.host.routes.start import follow, outcome, refuse_delivery
+from gateway.host.stream import at_seq, stream
+from gateway.host.table import Call
+from gateway.host.views import answered_json, approval_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """An answer as a caller sent it."""
+
+    turn_id: str
+    input_id: str
+    value: Json
+    decider: Decider
+    reason: str | None
+    digest: str | None
+
+
+async def resume(call: Call) -> web.StreamResponse:
+    """Apply an answer, then follow the continuation or wait for where it ends."""
+    session = call.api.session(call.path["agent"], call.path["session"])
+    decision = _decision(call, str(call.body["turn_id"]), str(call.body["input_id"]))
+    if call.flag("deliver"):
+        refuse_delivery()
+    turn_id = decision.turn_id
+    seen = 0
+    if not call.accepts("application/json"):
+        seen = await _last_seq(session, turn_id)
+    answered = await _apply(call.api, session, decision)
+    call.headers["Turn-Id"] = turn_id
+    if call.accepts("application/json"):
+        return outcome(call, session, await _rest(session, turn_id, answered))
+    if answered.decided:
+        return await follow(call, session, turn_id, after=seen)
+    # A vote that doesn't decide: what it added to the log, and no more.
+    last = at_seq(await _last_seq(session, turn_id))
+    events = session.observe(turn_id, after=seen)
+    return await stream(call.api, call.request, events, last, call.headers)
+
+
+async def _last_seq(session: Session, turn_id: str) -> int:
+    try:
+        return (await session.snapshot(turn_id)).last_seq
+    except NotFoundError as error:
+        raise _stale(error) from error
+
+
+def _stale(error: NotFoundError) -> StaleAnswerError:
+    """An answer to what isn't there is an answer that came to the wrong place."""
+    return StaleAnswerError(str(error), fix="read the session's pending request and answer that")
+
+
+async def _rest(session: Session, turn_id: str, answered: Answered) -> TurnResult:
+    if answered.decided:
+        return await session.result(turn_id)
+    request = (await session.snapshot(turn_id)).request
+    return TurnResult(turn_id=turn_id, status="suspended", request=request)
+
+
+async def approval(call: Call) -> web.StreamResponse:
+    found = await call.api.runtime.store.find_request(call.path["id"])
+    if found is None:
+        raise NotFoundError(f"no request {call.path['id']!r}", fix="list them: GET /approvals")
+    return json_response(approval_json(found))
+
+
+async def decide(call: Call) -> web.StreamResponse:
+    """Answer a request by its id alone: for the CLI and the console."""
+    found = await call.api.runtime.store.find_request(call.path["id"])
+    if found is None:
+        raise NotFoundError(f"no request {call.path['id']!r}", fix="list them: GET /approvals")
+    session = call.api.session(found.ref.agent, found.ref.key)
+    decision = _decision(call, found.request.turn_id, found.request.id)
+    return json_response(answered_json(found, await _apply(call.api, session, decision)))
+
+
+def _decision(call: Call, turn_id: str, input_id: str) -> Decision:
+    return Decision(
+        turn_id=turn_id,
+        input_id=input_id,
+        value=call.body["value"],
+        decider=decider(call.token, call.text("by")),
+        reason=call.text("reason"),
+        digest=call.text("digest"),
+    )
+
+
+async def _apply(api: Api, session: Session, decision: Decision) -> Answered:
+    """The one way in for an answer. What is stale is the engine's to say, so that its errors keep
+    their order; the hook is asked only for the request that is open."""
+    granted: Grant | None = None
+    pending = await session.pending()
+    if pending is not None and _is_for(decision, pending):
+        _may_be_asserted(api.agents()[session.ref.agent], decision, pending)
+        if "policy" in pending.answerers:
+            granted = await session.grant(
+                pending.id, by=decision.decider.by, principal=decision.decider.principal
+            )
+    try:
+        return await session.resume(
+            decision.turn_id,
+            decision.input_id,
+            decision.value,
+            by=decision.decider.by,
+            granted=granted,
+            reason=decision.reason,
+            digest=decision.digest,
+        )
+    except NotFoundError as error:
+        raise _stale(error) from error
+
+
+def _is_for(decision: Decision, pending: PendingInput) -> bool:
+    return (
+        pending.id == decision.input_id
+        and pending.turn_id == decision.turn_id
+        and decision.digest in {None, pending.digest}
+    )
+
+
+def _may_be_asserted(agent: AgentDef, decision: Decision, pending: PendingInput) -> None:
+    """Money isn't moved on a token's word about who decided, unless a policy takes it."""
+    tool = agent.tools.get(pending.tool)
+    money = tool is not None and tool.effect == "money"
+    if decision.decider.asserted and money and "policy" not in pending.answerers:
+        raise ResumeAuthorizationError(
+            "a request about money takes no identity that a token only asserts",
+            fix="let a policy decide (answerers={'policy': …}), or answer where the person signs in",
+        )

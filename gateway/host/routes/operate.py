@@ -1,0 +1,116 @@
+"""For whoever runs the host: health, readiness, status, metrics, the document, webhooks."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+from aiohttp import web
+
+from gateway.engine.errors import DeliverUnsupportedError, GatewayError, NotFoundError
+from gateway.engine.kinds import Json
+from gateway.host.api import Api
+from gateway.host.metrics import CONTENT_TYPE, seconds_since
+from gateway.host.problems import json_response
+from gateway.host.table import Call
+
+COUNTED = 500
+"""How many open requests are looked at for a count: an operator with more knows it already."""
+STUCK_SECONDS = 5.0
+
+
+class Watched(Protocol):
+    """A store that tells which sync tool doesn't come back."""
+
+    @property
+    def stuck(self) -> tuple[str, str, float] | None:
+        """(tool, turn id, seconds)."""
+        ...
+
+
+def stuck(api: Api) -> tuple[str, str, float] | None:
+    """The sync tool that holds the store for longer than it may, if there is one."""
+    if not hasattr(api.runtime.store, "stuck"):
+        return None
+    found = cast("Watched", api.runtime.store).stuck
+    return found if found is not None and found[2] >= STUCK_SECONDS else None
+
+
+def readiness(api: Api) -> tuple[bool, list[str]]:
+    health = api.runtime.health()
+    problems = list(health.problems)
+    if api.draining and not health.draining:
+        problems.append("draining: this process is stopping")
+    if (held := stuck(api)) is not None:
+        tool, turn_id, seconds = held
+        problems.append(f"tool {tool} of turn {turn_id} hasn't returned for {seconds:.0f} s")
+    return not problems, problems
+
+
+async def healthz(call: Call) -> web.StreamResponse:
+    """The process lives and its loop turns; nothing else is asked."""
+    return json_response({"status": "ok"})
+
+
+async def readyz(call: Call) -> web.StreamResponse:
+    ready, problems = readiness(call.api)
+    said: list[Json] = [*problems]
+    return json_response({"ready": ready, "problems": said}, 200 if ready else 503)
+
+
+async def status(call: Call) -> web.StreamResponse:
+    api = call.api
+    ready, problems = readiness(api)
+    health = api.runtime.health()
+    waiting = await api.runtime.store.list_requests(limit=COUNTED)
+    channels: list[Json] = [
+        {"name": name, "on": name in api.channels, "missing": [*api.missing.get(name, ())]}
+        for name in sorted({*api.channels, *api.missing})
+    ]
+    return json_response(
+        {
+            "ready": ready,
+            "problems": [*problems],
+            "draining": api.draining or health.draining,
+            "running": health.running,
+            "queued": health.queued,
+            "approvals": len(waiting),
+            "oldest_approval": waiting[0].request.created_at if waiting else None,
+            "agents": [*api.agents()],
+            "store": api.runtime.store.dialect,
+            "channels": channels,
+            "version": api.version,
+            "started_at": api.started_at,
+        }
+    )
+
+
+async def metrics(call: Call) -> web.StreamResponse:
+    api = call.api
+    health = api.runtime.health()
+    gauges = {
+        "gateway_ready": ("Whether this host is ready.", float(readiness(api)[0])),
+        "gateway_turns_running": ("Turns that run here.", float(health.running)),
+        "gateway_turns_queued": ("Turns that wait for a place.", float(health.queued)),
+    }
+    try:
+        waiting = await api.runtime.store.list_requests(limit=COUNTED)
+    except GatewayError:
+        waiting = ()  # a store that is down shows in gateway_ready; the counters are still true
+    else:
+        oldest = waiting[0].request.created_at if waiting else None
+        age = seconds_since(oldest, api.runtime.clock.now())
+        gauges["gateway_approvals_pending"] = ("Requests that wait.", float(len(waiting)))
+        gauges["gateway_approval_oldest_seconds"] = ("Age of the oldest request.", age)
+    text = api.metrics.text(gauges)
+    return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
+
+
+async def channel(call: Call) -> web.StreamResponse:
+    """Webhooks of a channel. None is mounted by this release."""
+    name = call.path["name"]
+    if name in call.api.channels:
+        raise DeliverUnsupportedError(f"channel {name!r} takes no webhooks here")
+    missing = call.api.missing.get(name)
+    raise NotFoundError(
+        f"no channel {name!r} is mounted", fix=f"set {', '.join(missing)}" if missing else ""
+    )

@@ -1,0 +1,152 @@
+"""One host as a process: bind, run, and stop in bounded time.
+
+SIGTERM or SIGINT drains: readiness goes, new turns are refused, readers are told, running steps
+finish or are left at their checkpoint, and the next start goes on from there. A second signal ends
+the process at once, which loses nothing either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from aiohttp import web
+
+from gateway.config import Settings, SettingsError
+from gateway.engine.errors import ConfigError
+from gateway.host.app import make_app
+from gateway.host.compose import Host, open_host
+from gateway.host.hostfile import announce, local_url, make_cli_token, withdraw
+from gateway.host.routes.operate import stuck
+
+log = logging.getLogger("gateway.host")
+
+STUCK_SECONDS = 30.0
+"""A sync tool that holds the store this long ends the process: nothing else can take it back."""
+CLOSE_SECONDS = 5.0
+
+Die = Callable[[int], object]
+
+
+@dataclass(slots=True, kw_only=True)
+class Serving:
+    """How a host is run. ``ready`` is told the URL once it takes requests; ``die`` ends the process
+    without waiting for threads, since the one that hangs is one of them."""
+
+    grace: float = 20.0
+    stuck_after: float = STUCK_SECONDS
+    ready: Callable[[str], object] | None = None
+    die: Die = os._exit
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+async def serve(settings: Settings, serving: Serving | None = None) -> int:
+    """Run the host until it is told to stop; the exit code.
+
+    Raises ``SettingsError`` for settings that must not be served with, ``ConfigError`` for what
+    can't work.
+    """
+    if problems := settings.serve_problems():
+        raise SettingsError(problems)
+    how = serving or Serving()
+    listening = await asyncio.to_thread(_bind, settings)
+    try:
+        token = make_cli_token()
+        async with open_host(settings, tokens=(*settings.api_tokens, token)) as host:
+            for warning in host.loaded.warnings:
+                log.warning("%s", warning)
+            runner = web.AppRunner(
+                make_app(host.api), access_log=None, shutdown_timeout=CLOSE_SECONDS
+            )
+            await runner.setup()
+            try:
+                await web.SockSite(runner, listening).start()
+                url = local_url(settings.host, listening.getsockname()[1])
+                await asyncio.to_thread(announce, settings.state, url, token)
+                await _run(host, how, url)
+            finally:
+                await _close(host, runner)
+    finally:
+        listening.close()
+        await asyncio.to_thread(withdraw, settings.state)
+    return 0
+
+
+def _bind(settings: Settings) -> socket.socket:
+    """Bound before anything runs, so that a port that is taken costs no turn an attempt."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server(
+            (settings.host.strip("[]"), settings.port), family=family, backlog=512
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"can't listen on {settings.host}:{settings.port}: {error.strerror or error}",
+            fix="set PORT or GATEWAY_HOST to something free, or stop what listens there",
+        ) from error
+
+
+async def _run(host: Host, how: Serving, url: str) -> None:
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    with suppress(NotImplementedError, ValueError, RuntimeError):  # not the main thread
+        for number in signals:
+            loop.add_signal_handler(number, partial(_signalled, how, number))
+    async with asyncio.TaskGroup() as tasks:
+        watch = tasks.create_task(_watch(host, how))
+        log.info("agent %s serves on %s", host.api.agent, url)
+        if how.ready is not None:
+            how.ready(url)
+        await how.stop.wait()
+        log.info("stopping: no new turns, running steps finish or stay at their checkpoint")
+        host.api.drain()
+        await host.runtime.stop(how.grace)
+        watch.cancel()
+
+
+def _signalled(how: Serving, number: signal.Signals) -> None:
+    if how.stop.is_set():
+        log.warning("told to stop a second time: leaving now")
+        how.die(128 + number)
+    how.stop.set()
+
+
+async def _watch(host: Host, how: Serving) -> None:
+    """End the process when a sync tool doesn't come back: the store it holds serves nobody else."""
+    while True:
+        await asyncio.sleep(min(1.0, how.stuck_after / 4))
+        held = stuck(host.api)
+        if held is None or held[2] < how.stuck_after:
+            continue
+        tool, turn_id, seconds = held
+        log.critical(
+            "tool %s hasn't returned for %.0f s and holds the store: leaving, so that the next"
+            " start can go on",
+            tool,
+            seconds,
+            extra={"tool": tool, "turn_id": turn_id},
+        )
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await asyncio.to_thread(withdraw, host.settings.state)
+        logging.shutdown()
+        how.die(1)
+
+
+async def _close(host: Host, runner: web.AppRunner) -> None:
+    """Cleaning up is shielded from nothing: it is quick, and each part has its own bound."""
+    host.api.end_streams()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS * 2):
+            await runner.cleanup()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError, ValueError, RuntimeError):
+            loop.remove_signal_handler(number)

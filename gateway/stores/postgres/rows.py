@@ -1,0 +1,150 @@
+"""Rows as they come back → the engine's records. Columns stand in field order (``queries.sql``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from gateway.engine.kinds import SessionRef
+from gateway.engine.records import (
+    EventRow,
+    LoggedEvent,
+    MessageRow,
+    OpenSession,
+    RequestRecord,
+    RequestSummary,
+    SessionRow,
+    SessionSummary,
+    SessionView,
+    StepRow,
+    TurnHead,
+    TurnRecord,
+    TurnSummary,
+    UsageRow,
+    VoteRow,
+)
+from gateway.stores.postgres.text import restored
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Cells = Sequence[Any]
+"""One row; only the driver knows its types, and the queries give them the record's."""
+
+SESSION_COLUMNS = 12
+
+
+def _names(kind: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))
+
+
+_TURN = _names(TurnRecord)
+_HEAD = _names(TurnHead)
+_MESSAGE = _names(MessageRow)
+_STEP = _names(StepRow)
+_EVENT = _names(EventRow)
+_USAGE = _names(UsageRow)
+_REQUEST = _names(RequestRecord)
+_VOTE = _names(VoteRow)
+_SESSION = tuple(name for name in _names(SessionRow) if name != "ref")
+
+
+def _fields(names: Iterable[str], cells: Cells) -> dict[str, Any]:
+    return {
+        name: restored(cell) if isinstance(cell, str) else cell
+        for name, cell in zip(names, cells, strict=True)
+    }
+
+
+def _ref(agent: str, key: str) -> SessionRef:
+    return SessionRef(restored(agent), restored(key))
+
+
+def session_from(cells: Cells) -> SessionRow:
+    ref = _ref(cells[1], cells[2])
+    return SessionRow(ref=ref, **_fields(_SESSION, (cells[0], *cells[3:SESSION_COLUMNS])))
+
+
+def head_from(cells: Cells) -> TurnHead:
+    return TurnHead(**_fields(_HEAD, cells))
+
+
+def turn_from(cells: Cells) -> TurnRecord:
+    return TurnRecord(**_fields(_TURN, cells))
+
+
+def message_from(cells: Cells) -> MessageRow:
+    return MessageRow(**_fields(_MESSAGE, cells))
+
+
+def step_from(cells: Cells) -> StepRow:
+    return StepRow(**_fields(_STEP, cells))
+
+
+def usage_from(cells: Cells) -> UsageRow:
+    return UsageRow(**_fields(_USAGE, cells))
+
+
+def request_from(cells: Cells) -> RequestRecord:
+    return RequestRecord(**_fields(_REQUEST, cells))
+
+
+def vote_from(cells: Cells) -> VoteRow:
+    return VoteRow(**_fields(_VOTE, cells))
+
+
+def view_from(cells: Cells) -> SessionView:
+    heads, chosen, tail, steps, asked, votes = cells[SESSION_COLUMNS:]
+    return SessionView(
+        session=session_from(cells),
+        open=tuple(head_from(one) for one in heads),
+        turn=turn_from(chosen) if chosen is not None else None,
+        tail=tuple(message_from(one) for one in tail or ()),
+        steps=tuple(step_from(one) for one in steps or ()),
+        request=request_from(asked) if asked is not None else None,
+        votes=tuple(vote_from(one) for one in votes or ()),
+    )
+
+
+def events_from(rows: Iterable[Cells]) -> list[LoggedEvent]:
+    """A message that several events point at is sent once, with the first of them."""
+    seen: dict[int, MessageRow] = {}
+    found: list[LoggedEvent] = []
+    for cells in rows:
+        event = EventRow(**_fields(_EVENT, cells[:6]))
+        said = None
+        if event.ref is not None and cells[7] is not None:
+            said = seen.get(event.ref) or message_from(cells[6:12])
+            seen[event.ref] = said
+        spent = usage_from(cells[12:]) if cells[12] is not None else None
+        found.append(LoggedEvent(event=event, message=said, usage=spent))
+    return found
+
+
+def open_session_from(cells: Cells) -> OpenSession:
+    agent, key, owner, alive, resetting = cells
+    return OpenSession(
+        ref=_ref(agent, key),
+        owner=None if owner is None else restored(owner),
+        owner_alive=alive,
+        resetting=resetting,
+    )
+
+
+def session_summary_from(cells: Cells) -> SessionSummary:
+    status, turns, pending = cells[SESSION_COLUMNS:]
+    return SessionSummary(row=session_from(cells), status=status, turns=turns, pending=pending)
+
+
+def turn_summary_from(cells: Cells) -> TurnSummary:
+    return TurnSummary(ref=_ref(cells[0], cells[1]), turn=turn_from(cells[2:]))
+
+
+def request_summary_from(cells: Cells) -> RequestSummary:
+    ref, votes = _ref(cells[0], cells[1]), cells[2]
+    return RequestSummary(ref=ref, request=request_from(cells[3:]), votes=votes)
+
+
+def due_request_from(cells: Cells) -> tuple[SessionRef, RequestRecord]:
+    return _ref(cells[0], cells[1]), request_from(cells[2:])

@@ -1,0 +1,41 @@
+"""One gateway per database file.
+
+Two would not damage it, SQLite sees to that; but each keeps an order of turns in memory that only
+holds while nobody else accepts any. The lock belongs to the open file, so it ends with the process,
+however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from gateway.engine.errors import ConfigError
+
+
+class LockFile:
+    """``<database>.lock``, held from construction to ``release``."""
+
+    def __init__(self, database: Path) -> None:
+        path = Path(f"{database}.lock")
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        except BlockingIOError:
+            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
+            os.close(self._descriptor)
+            raise ConfigError(
+                f"{database} is in use by process {holder or 'unknown'}",
+                fix="stop that process, or give this one a database of its own"
+                " (several hosts share one PostgreSQL, never one SQLite file)",
+            ) from None
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def release(self) -> None:
+        """Let go. The file stays: removing it could pull it from under the next holder."""
+        os.close(self._descriptor)

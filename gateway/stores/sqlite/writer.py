@@ -1,0 +1,264 @@
+"""One thread owns the writing connection and commits in groups.
+
+Work that arrives while a commit is under way forms the next transaction; nobody waits on purpose,
+so a lone session pays nothing. Each piece stands in a savepoint of its own, and a caller is
+answered only after COMMIT returned, all of a group in one hop to the event loop.
+
+A piece can lose the transaction for all (``INSERT OR ROLLBACK``, ``RAISE(ROLLBACK)``, a full disk).
+Nobody was answered then, so every other piece of the group runs again, alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from typing import Protocol
+
+from gateway.engine.errors import StoreUnavailableError
+from gateway.stores.sqlite.faults import closed_error, engine_error
+from gateway.stores.sqlite.schema import BUSY_MILLIS
+
+GROUP_PIECES = 256
+GROUP_SECONDS = 0.005
+IDLE_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+
+class Piece(Protocol):
+    """Work of one caller: what happens in its savepoint."""
+
+    future: asyncio.Future[object]
+
+    @property
+    def apart(self) -> bool:
+        """Whether it must not share a group."""
+        ...
+
+    def run(self, cursor: sqlite3.Cursor) -> object: ...
+
+    def blame(self, error: BaseException) -> bool:
+        """It lost the transaction or broke its own commit. ``True`` when it wants one more run, to
+        write down its error instead."""
+        ...
+
+    def answered(self) -> None:
+        """On the event loop, once the outcome is known."""
+        ...
+
+
+Outcome = tuple[Piece, object, BaseException | None]
+
+
+class Writer:
+    """``pieces`` and ``groups`` count what was committed, for whoever measures."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        idle: float = IDLE_SECONDS,
+    ) -> None:
+        self.pieces = 0
+        self.groups = 0
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._execute = self._cursor.execute
+        self._loop = loop
+        self._idle = idle
+        self._queue: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
+        self._held: Piece | None = None
+        self._closed = False
+        self._unchecked = True
+        self._thread = threading.Thread(target=self._main, name="gateway-sqlite", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, piece: Piece) -> None:
+        if self._closed:
+            raise closed_error()
+        self._queue.put(piece)
+
+    async def stop(self, patience: float) -> bool:
+        """Finish what was submitted, checkpoint, close the connection. ``False`` when a tool that
+        doesn't return keeps the thread; it dies with the process."""
+        self._closed = True
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join, patience)
+        return not self._thread.is_alive()
+
+    # -- the thread ----------------------------------------------------------------------------
+    def _main(self) -> None:
+        while (piece := self._next()) is not None:
+            group = [piece]
+            try:
+                self._collect(group)
+            except BaseException as exc:
+                _log.exception("the store's writer failed; nothing of this group was kept")
+                self._roll_back()
+                self._answer([(one, None, _unknown(exc)) for one in group])
+        self._checkpoint()
+        self._connection.close()
+
+    def _next(self) -> Piece | None:
+        """The next piece, ``None`` at the end. Idle time goes into folding the log back."""
+        if self._held is not None:
+            piece, self._held = self._held, None
+            return piece
+        while self._unchecked:
+            try:
+                return self._queue.get(timeout=self._idle)
+            except queue.Empty:
+                self._checkpoint()
+        return self._queue.get()
+
+    def _collect(self, group: list[Piece]) -> None:
+        """Run one group that begins with ``group[0]``, commit it, answer."""
+        try:
+            self._execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as exc:
+            self._refuse_all(group, exc)
+            return
+        ends = time.perf_counter() + GROUP_SECONDS
+        outcomes: list[Outcome] = []
+        while True:
+            piece = group[-1]
+            result, error, lost = self._attempt(piece)
+            if lost:
+                self._each_alone(group, error)
+                return
+            outcomes.append((piece, result, error))
+            if piece.apart or len(group) >= GROUP_PIECES or time.perf_counter() > ends:
+                break
+            following = self._following()
+            if following is None:
+                break
+            group.append(following)
+        try:
+            self._execute("COMMIT")
+        except sqlite3.Error:
+            self._roll_back()
+            self._each_alone(group, None)
+            return
+        self._unchecked = True
+        self.pieces += len(outcomes)
+        self.groups += 1
+        self._answer(outcomes)
+
+    def _following(self) -> Piece | None:
+        """One more piece for this group, if any waits and none must stand apart from it."""
+        try:
+            piece = self._queue.get_nowait()
+        except queue.Empty:
+            return None
+        if piece is None:
+            self._queue.put(None)
+        elif piece.apart:
+            self._held = piece
+            return None
+        return piece
+
+    def _attempt(self, piece: Piece) -> tuple[object, BaseException | None, bool]:
+        """Run a piece in a savepoint: its result, its error, whether the transaction is lost."""
+        execute = self._execute
+        execute("SAVEPOINT piece")
+        result: object = None
+        error: BaseException | None = None
+        try:
+            result = piece.run(self._cursor)
+        except BaseException as exc:  # noqa: BLE001 - it belongs to the caller
+            error = exc
+        if not self._connection.in_transaction:
+            return None, error or StoreUnavailableError("the transaction was lost"), True
+        try:
+            if error is not None:
+                execute("ROLLBACK TO piece")
+            execute("RELEASE piece")
+        except sqlite3.Error as exc:
+            self._roll_back()
+            return None, error or exc, True
+        return result, error, False
+
+    def _each_alone(self, group: list[Piece], culprit: BaseException | None) -> None:
+        """Each piece in a transaction of its own; the last one is to blame if anyone is."""
+        outcomes: list[Outcome] = []
+        for piece in group:
+            blamed = culprit if piece is group[-1] else None
+            outcomes.append((piece, *self._alone(piece, blamed)))
+        self._unchecked = True
+        self.pieces += len(outcomes)
+        self.groups += len(outcomes)
+        self._answer(outcomes)
+
+    def _alone(
+        self, piece: Piece, blamed: BaseException | None
+    ) -> tuple[object, BaseException | None]:
+        if blamed is not None and not piece.blame(blamed):
+            return None, blamed
+        try:
+            self._execute("BEGIN IMMEDIATE")
+            result, error, lost = self._attempt(piece)
+            if not lost:
+                self._execute("COMMIT")
+                return result, error
+        except sqlite3.Error as exc:
+            error = exc
+        self._roll_back()
+        if blamed is None and error is not None:
+            return self._alone(piece, error)
+        return None, error
+
+    def _refuse_all(self, group: list[Piece], error: BaseException) -> None:
+        """No transaction can begin: tell everyone who waits at once instead of one by one."""
+        with contextlib.suppress(queue.Empty):
+            while (piece := self._queue.get_nowait()) is not None:
+                group.append(piece)
+            self._queue.put(None)
+        self._answer([(piece, None, error) for piece in group])
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._execute("ROLLBACK")
+
+    def _checkpoint(self) -> None:
+        """Fold the log into the database and cut it to nothing, if no reader is in the way."""
+        self._unchecked = False
+        with contextlib.suppress(sqlite3.Error):
+            self._execute("PRAGMA busy_timeout = 0")
+            (busy, _, _) = self._execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._unchecked = bool(busy)
+        with contextlib.suppress(sqlite3.Error):
+            self._execute(f"PRAGMA busy_timeout = {BUSY_MILLIS}")
+
+    # -- back to the event loop ----------------------------------------------------------------
+    def _answer(self, outcomes: list[Outcome]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(deliver, outcomes)
+        except RuntimeError:
+            _log.debug("the event loop is gone; nobody waits for this answer")
+
+
+def deliver(outcomes: list[Outcome]) -> None:
+    """Give every caller of a group its answer; one who left is passed over."""
+    for piece, result, error in outcomes:
+        piece.answered()
+        future = piece.future
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        elif isinstance(error, StopIteration):
+            future.set_exception(RuntimeError("a decision raised StopIteration"))
+        else:
+            future.set_exception(engine_error(error))
+
+
+def _unknown(error: BaseException) -> StoreUnavailableError:
+    return StoreUnavailableError(f"the store's writer failed ({type(error).__name__}: {error})")

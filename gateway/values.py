@@ -1,0 +1,209 @@
+"""What a setting's text means: parsers that say what would be right, secrets that don't print.
+
+A parser raises ``ValueError`` with a sentence that fits behind the setting's name, and never repeats
+the value: it may be a secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar, cast, get_args
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+T = TypeVar("T")
+Right = Literal["chat", "read", "resume", "admin"]
+RIGHTS: tuple[Right, ...] = get_args(Right)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secret:
+    """A value that is never printed by accident."""
+
+    value: str
+
+    @override
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def matches(self, given: str) -> bool:
+        return hmac.compare_digest(self.value.encode(), given.encode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True, slots=True)
+class ApiToken:
+    """One bearer token: what it may do, whom its holder may vouch for (``""``: anyone)."""
+
+    name: str
+    secret: Secret
+    rights: frozenset[Right] = frozenset({"admin"})
+    identities: tuple[str, ...] = ("",)
+    proves: bool = False
+    """Holding it proves those identities themselves (the CLI's token, which only the user who runs
+    the host can read); otherwise its holder asserts them, and that is stored with them."""
+
+    def may(self, right: Right) -> bool:
+        return right in self.rights or "admin" in self.rights
+
+    def vouches_for(self, identity: str) -> bool:
+        """A prefix ends where a part of the identity ends: ``slack:T1`` isn't ``slack:T12:U1``."""
+        return any(
+            not prefix or identity == prefix or identity.startswith(prefix.rstrip(":") + ":")
+            for prefix in self.identities
+        )
+
+
+# -- from text -------------------------------------------------------------------------------------
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def text(raw: str) -> str:
+    return raw
+
+
+def secret(raw: str) -> Secret:
+    if not raw.isascii() or not raw.isprintable() or " " in raw:
+        raise ValueError("must be printable ASCII without spaces")
+    return Secret(raw)
+
+
+def secrets(raw: str) -> tuple[Secret, ...]:
+    keys = tuple(secret(part) for part in words(raw))
+    if any(len(key.value) < 32 for key in keys):
+        raise ValueError("each key must have at least 32 characters (openssl rand -hex 32)")
+    return keys
+
+
+def words(raw: str) -> tuple[str, ...]:
+    return tuple(part for part in (part.strip() for part in raw.split(",")) if part)
+
+
+def path(raw: str) -> Path:
+    return Path(raw).expanduser()
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    def parse(raw: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", raw) or not low <= int(raw) <= (high or int(raw)):
+            raise ValueError(f"must be a whole number from {low}" + (f" to {high}" if high else ""))
+        return int(raw)
+
+    return parse
+
+
+MANY: float = 1000
+"""How many sessions' actors are kept by default. A whole number or infinity, as ``cap`` reads it."""
+
+
+def cap(raw: str) -> float:
+    if raw.lower() in {"inf", "infinity"}:
+        return math.inf
+    try:
+        return whole(1)(raw)
+    except ValueError:
+        raise ValueError("must be a whole number from 1, or infinity") from None
+
+
+def duration(raw: str) -> float:
+    """``90``, ``90s``, ``5m``, ``1h``, ``2d`` in seconds."""
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]+)?)\s*([smhd]?)", raw)
+    if not found or not float(found[1]):
+        raise ValueError("must be a duration above 0 such as 90s, 5m or 1h")
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
+
+
+def url(*schemes: str) -> Callable[[str], str]:
+    """A URL of one of these schemes. Plain mail protocols are for this machine only: a password
+    and other people's mail would cross the network in the clear."""
+
+    def parse(raw: str) -> str:
+        parts = urlsplit(raw)
+        if parts.scheme not in schemes:
+            raise ValueError(
+                "must be a URL that begins with " + " or ".join(f"{s}://" for s in schemes)
+            )
+        if parts.scheme not in {"sqlite", "memory"} and not parts.hostname:
+            raise ValueError("must name a host")
+        _ = parts.port  # a port that isn't a number raises here
+        if parts.scheme in {"smtp", "imap"} and not is_loopback(parts.hostname or ""):
+            raise ValueError(f"{parts.scheme}:// is for loopback only; use {parts.scheme}s://")
+        return raw
+
+    return parse
+
+
+def urls(*schemes: str) -> Callable[[str], str]:
+    def parse(raw: str) -> str:
+        return ",".join(map(url(*schemes), words(raw)))
+
+    return parse
+
+
+def base_url(raw: str) -> str:
+    if "?" in raw or "#" in raw:
+        raise ValueError("must have no query and no fragment")
+    return url("https", "http")(raw).rstrip("/")
+
+
+def chat_path(raw: str) -> str:
+    taken = "/agents /channels /console /healthz /readyz /metrics /openapi.json /sessions /turns /approvals /status"
+    if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", raw):
+        raise ValueError("must be a path such as /message")
+    if "/" + raw.split("/")[1] in taken.split():
+        raise ValueError("is taken by another route")
+    return raw
+
+
+def networks(raw: str) -> tuple[str, ...]:
+    return tuple(str(ipaddress.ip_network(part)) for part in words(raw))
+
+
+# -- one row of the reference -----------------------------------------------------------------------
+Mask = Literal["no", "all", "password"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the reference: where a setting comes from and how it is read and shown."""
+
+    field: str
+    env: str
+    parse: Callable[[str], object]
+    mask: Mask
+
+    @property
+    def key(self) -> str:
+        return self.env.removeprefix("GATEWAY_").lower()
+
+    def hidden(self, value: object) -> list[str]:
+        """The secrets in a value."""
+        if self.mask == "password" and isinstance(value, str):
+            return [p for p in (urlsplit(url).password for url in value.split(",")) if p]
+        held = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
+        return [one.value for one in held if isinstance(one, Secret)]
+
+    def show(self, value: object) -> str:
+        if value is None or value in ((), ""):
+            return ""
+        if self.mask == "all":
+            return "***"
+        text = ", ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
+        if self.mask == "password":
+            return re.sub(r"(//[^/@\s]*?:)[^@\s]*(?=@)", r"\1***", text)
+        return text
+
+
+def setting(env: str, parse: Callable[[str], T], default: T, mask: Mask = "no") -> T:
+    """A field of ``Settings`` that comes from this variable."""
+    return field(default=default, metadata={"row": (env, parse, mask)})

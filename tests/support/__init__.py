@@ -1,0 +1,1 @@
+"""What several kinds of test need: a clean environment, a PostgreSQL server."""
