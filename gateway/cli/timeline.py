@@ -94,7 +94,7 @@ def _returned(event: JsonObject, limit: int) -> Line:
     took = span(whole(event.get("duration")))
     error = text_of(event.get("error"))
     if error:
-        return Line("✗", "red", "error", one_line(f"{name} → {error}  {took}", limit))
+        return Line("✗", "red", "error", one_line(f"{name} → {error}", limit) + f"  {took}")
     result = one_line(text_of(event.get("result")), max(20, limit - len(name) - len(took) - 5))
     return Line("✓", "green", "returns", f"{name} → {result}  {took}")
 

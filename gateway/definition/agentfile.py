@@ -115,7 +115,7 @@ class AgentFile:
 
     def _check_authorize(self, hook: object) -> None:
         fix = f"write async def authorize_answer(*, {', '.join(_HOOK_ARGUMENTS)}) -> bool"
-        if not inspect.iscoroutinefunction(hook):
+        if not callable(hook) or not _is_async(hook):
             self.refuse("authorize_answer", "has an authorize_answer that isn't async", fix)
             return
         try:
@@ -199,6 +199,12 @@ class AgentFile:
                     f"the tools are {', '.join(sorted(tools)) or 'none'}",
                     text=name,
                 )
+
+
+def _is_async(hook: object) -> bool:
+    """An ``async def``, or an object that is called like one."""
+    call = cast("object", vars(type(hook)).get("__call__"))
+    return inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(call)
 
 
 def _accepts_one(function: Callable[..., object]) -> bool:

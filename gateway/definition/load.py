@@ -32,8 +32,9 @@ BUILT_IN_SOURCES = frozenset({"api", "chat", "cli", "console", "cron", "timer", 
 class Loaded:
     """An agent directory that holds together.
 
-    ``definition`` is complete but for its services, which ``start`` builds. ``schedules`` are
-    checked but not run by this release, ``channels`` found but not mounted.
+    ``definition`` is complete but for its services, which ``start`` builds. ``notes`` says what
+    of it this release doesn't act on: schedules are checked but not run, channels are found but
+    not mounted.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class Loaded:
     schedules: Mapping[str, Schedule]
     channels: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
 
     async def start(self) -> AgentDef:
         """The agent with its services, built once from the environment. Raises ``ConfigError``."""
@@ -105,7 +107,7 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
         definition = _assemble(parts, choice, package, findings)
         _warn_idle_policies(parts, sources)
         if findings.errors or definition is None or parts.file.agent is None:
-            raise DefinitionError(in_order(findings.errors))
+            raise DefinitionError(in_order(findings.errors), in_order(findings.warnings))
     except BaseException:
         package.discard()
         raise
@@ -118,6 +120,7 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
         schedules=parts.schedules,
         channels=parts.channels,
         warnings=in_order(findings.warnings),
+        notes=_notes(parts, package),
     )
 
 
@@ -206,6 +209,19 @@ def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
                 f"add channels/{source}.py, or remove the policy",
                 text=source,
             )
+
+
+def _notes(parts: _Parts, package: Package) -> tuple[Problem, ...]:
+    """What is there but waits for a later release."""
+    found = [
+        *((f"channels/{name}", "is found; channels aren't mounted yet") for name in parts.channels),
+        *((f"schedules/{name}", "is valid; schedules don't run yet") for name in parts.schedules),
+    ]
+    notes: list[Problem] = []
+    for stem, said in found:
+        file = next(package.root.glob(f"{stem}.*"), package.root / stem)
+        notes.append(Problem(package.show(file), None, said))
+    return in_order(notes)
 
 
 # -- assembly --------------------------------------------------------------------------------------

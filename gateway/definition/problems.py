@@ -27,16 +27,18 @@ class Problem:
 
 
 class DefinitionError(ConfigError):
-    """The directory can't be used as it is; ``problems`` lists everything found, by file."""
+    """The directory can't be used as it is; ``problems`` lists everything wrong with it, by file,
+    and ``warnings`` what is merely doubtful."""
 
     code = "definition"
     fault = "author"
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, problems: tuple[Problem, ...], warnings: tuple[Problem, ...] = ()) -> None:
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
         lines = "".join(f"\n  {problem}" for problem in problems)
         super().__init__(f"{count} in the agent directory:{lines}", fix="gateway check")
         self.problems = problems
+        self.warnings = warnings
 
 
 @dataclass(slots=True)

@@ -111,9 +111,9 @@ class SessionStore(Protocol):
     async def session(self, ref: SessionRef) -> SessionRow | None: ...
 
     async def messages(
-        self, ref: SessionRef, generation: int, after: int = -1
+        self, ref: SessionRef, generation: int, after: int = -1, limit: int | None = None
     ) -> Sequence[MessageRow]:
-        """Messages of one generation with an index above ``after``, in order."""
+        """Messages of one generation with an index above ``after``, in order, ``limit`` at most."""
         ...
 
     async def turn(self, ref: SessionRef, turn_id: str) -> TurnRecord | None: ...

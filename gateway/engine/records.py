@@ -23,6 +23,7 @@ from gateway.engine.kinds import (
 
 T = TypeVar("T")
 
+PARKED = "parked"
 NEW_TURN = TurnRow(0)
 """In a companion or event: the turn that the same ``Writes`` inserts."""
 
@@ -82,7 +83,9 @@ class TurnRecord:
     number: int
     generation: int
     body: str
-    """JSON: opening blocks, trigger, by, source, trust, speaker, event, target."""
+    """JSON: trigger, by, source, trust, speaker, event, target."""
+    content: str | None = None
+    """JSON: the blocks of the opening, until the opening message holds them (``Writes.opened``)."""
     content_hash: str
     source: str
     speaker: str | None
@@ -111,7 +114,8 @@ class TurnRecord:
     alone: bool = False
     request: str | None = None
     """Public id of the open input request while suspended."""
-    text: str | None = None
+    answer: int | None = None
+    """Index of the message that completed the turn."""
     error: str | None = None
     """JSON: message, phase, step or deadline."""
 
@@ -140,8 +144,14 @@ class StepRow:
     message: int | None = None
     """Index of the message that holds the result."""
     body: str | None = None
-    """The result itself while its message can't be appended yet (parallel calls)."""
+    """The result itself while its message can't be appended yet (parallel calls); ``PARKED`` on a
+    started call that let go of its own accord, to wait for a person."""
     at: Millis
+
+    @property
+    def lost(self) -> bool:
+        """The call had started and nothing is known of its end."""
+        return not self.done and self.body is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +339,8 @@ class Writes:
     usage: tuple[UsageRow, ...] = ()
     events: tuple[EventRow, ...] = ()
     turns: tuple[TurnRecord, ...] = ()
+    opened: tuple[TurnRecord, ...] = ()
+    """Turns whose opening message is among ``messages``: their ``content`` goes."""
     cancels: tuple[CancelMark, ...] = ()
     requests: tuple[RequestRecord, ...] = ()
     """Upserted on ``key``."""
@@ -441,6 +453,8 @@ class SessionSummary:
 class TurnSummary:
     ref: SessionRef
     turn: TurnRecord
+    opening: MessageRow | None
+    """The opening message, once it is appended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,16 +23,19 @@ from gateway.engine.errors import (
     AuthorizeHookError,
     NotFoundError,
     SeamVersionError,
+    StaleAttemptError,
+    StoreUnavailableError,
 )
 from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import SessionRef, SessionStatus, Speaker
 from gateway.engine.limits import SYSTEM_CLOCK, Clock, Limits
 from gateway.engine.loop import recovery
 from gateway.engine.loop.actor import Actor
-from gateway.engine.loop.attempt import World
+from gateway.engine.loop.attempt import Attempt, World
 from gateway.engine.loop.gates import Gate
 from gateway.engine.loop.signals import Drained, TurnFailure
 from gateway.engine.loop.tasks import Tasks
+from gateway.engine.loop.turn import release
 from gateway.engine.model import Edition
 from gateway.engine.outcomes import Grant, Reset
 from gateway.engine.ports import (
@@ -117,15 +120,31 @@ class Runtime:
         self.draining = True
         self.stopping.set()
         self.gate.open()
-        for actor in self._actors.values():
-            if actor.attempt is not None:
-                actor.attempt.stop(Drained())
-        drivers = [actor.driver for actor in self._actors.values() if actor.driver is not None]
-        if drivers:
-            await asyncio.wait(drivers, timeout=grace)
-        await self.tasks.close(patience=min(5.0, grace))
-        for actor in self._actors.values():
+        attempts = [actor.attempt for actor in self.actors() if actor.attempt is not None]
+        for attempt in attempts:
+            attempt.stop(Drained(), patient=True)
+        await self._drivers_end(grace)
+        for attempt in attempts:
+            attempt.hurry()
+        await self._drivers_end(1.0)
+        await self.tasks.close(patience=2.0)
+        for attempt in attempts:
+            await self._let_go(attempt)
+        for actor in self.actors():
             actor.let_go()
+
+    async def _drivers_end(self, seconds: float) -> None:
+        drivers = [actor.driver for actor in self.actors() if actor.driver is not None]
+        if drivers:
+            await asyncio.wait(drivers, timeout=seconds)
+
+    async def _let_go(self, attempt: Attempt) -> None:
+        """A turn whose step outlasted the grace is left on purpose, too: no crash."""
+        if attempt.record.state == "running" and attempt.record.attempt_at is not None:
+            try:
+                await release(attempt)
+            except (StaleAttemptError, StoreUnavailableError) as error:
+                log.warning("turn %s was left as after a crash: %s", attempt.turn_id, error)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -219,19 +238,19 @@ class Runtime:
             return "running"
         return "new" if row.next_index == 0 else "idle"
 
-    async def reset_done(self, ref: SessionRef, waiting: asyncio.Future[Reset]) -> Reset:
-        """Wait for a reset, wherever it is carried out."""
-        before = await self.store.session(ref)
+    async def reset_done(
+        self, ref: SessionRef, waiting: asyncio.Future[Reset], generation: int
+    ) -> Reset:
+        """Wait until a reset has ended this generation, wherever it is carried out."""
         while True:
             try:
                 async with asyncio.timeout(self.poll):
                     return await asyncio.shield(waiting)
             except TimeoutError:
                 row = await self.store.session(ref)
-                if row is not None and before is not None and row.generation > before.generation:
+                if row is not None and row.generation > generation:
                     return Reset(
-                        previous_session=f"{ref.key}#g{row.generation - 1}",
-                        generation=row.generation,
+                        previous_session=f"{ref.key}#g{generation}", generation=generation + 1
                     )
                 self.actor(ref).wake()
 

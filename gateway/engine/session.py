@@ -31,7 +31,6 @@ from gateway.engine.kinds import Json, SessionRef, SessionStatus, Speaker
 from gateway.engine.loop.actor import Actor, turn_result
 from gateway.engine.loop.keeper import Keeper
 from gateway.engine.loop.observing import observe
-from gateway.engine.loop.signals import Cancelled
 from gateway.engine.messages import Message
 from gateway.engine.outcomes import (
     Answered,
@@ -98,14 +97,16 @@ class Session:
         turn_id = given.turn_id if given.turn_id is not None else f"turn_{secrets.token_hex(12)}"
         check_key(turn_id, "turn_id")
         opening = open_with(given)
-        body = opening.body()
+        body, content = opening.body(), opening.content()
         limit = runtime.limits.message_bytes
-        if len(body) > limit // 4 and len(body.encode()) > limit:
+        size = len(body) + len(content)
+        if size > limit // 4 and len(body.encode()) + len(content.encode()) > limit:
             raise TooLargeError(f"the message is over {limit} bytes", fix="send less, or a file")
         return Acceptance(
             turn_id=turn_id,
             opening=opening,
             body=body,
+            content=content,
             content_hash=opening.content_hash(),
             replace=replace_,
             when_suspended=when_suspended,
@@ -143,7 +144,8 @@ class Session:
                 if turn_id not in actor.live:
                     record = await self._record(turn_id)
                     if record.state not in {"queued", "running"}:
-                        return turn_result(record, await self._request_of(record))
+                        request = await self._request_of(record)
+                        return turn_result(record, request, await self._answer_of(record))
                 async with asyncio.timeout(runtime.poll):
                     return await future
             except TimeoutError:
@@ -161,6 +163,14 @@ class Session:
         if record is None:
             raise NotFoundError(f"no turn {turn_id!r} in this session")
         return record
+
+    async def _answer_of(self, record: TurnRecord) -> str:
+        if record.answer is None:
+            return ""
+        rows = await self._runtime.store.messages(
+            self.ref, record.generation, record.answer - 1, limit=1
+        )
+        return message_from(rows[0]).text
 
     async def _request_of(self, record: TurnRecord) -> RequestRecord | None:
         summary = await self._summary_of(record)
@@ -250,14 +260,17 @@ class Session:
             decide = partial(admission.reset, ref=self.ref, now=now)
             return await self._runtime.store.amend(self.ref, wanted, decide)
 
-        waiting = self._actor.reset_waiter()
-        ended = await self._until_seen(ask)
-        await self._told(ended.events, ended.ended, ended.interrupt, "reset")
         actor = self._actor
-        if ended.reset is not None:
-            actor.was_reset(ended.reset)
-        actor.wake()
-        return await self._runtime.reset_done(self.ref, waiting)
+        waiting = actor.reset_waiter()
+        try:
+            ended = await self._until_seen(ask)
+            await self._told(ended.events, ended.ended, ended.interrupt, "reset")
+            if ended.reset is not None:
+                actor.was_reset(ended.reset)
+            actor.wake()
+            return await self._runtime.reset_done(self.ref, waiting, ended.generation)
+        finally:
+            actor.forget_reset(waiting)
 
     async def _open_request_id(self) -> str | None:
         turns = await self._runtime.store.list_turns(ref=self.ref, state="suspended", limit=1)
@@ -282,9 +295,8 @@ class Session:
     ) -> None:
         """After the commit: tell watchers, wake waiters, hurry the turn that is being cancelled."""
         actor = self._actor
-        attempt = actor.attempt
-        if attempt is not None and attempt.turn_id in interrupt:
-            attempt.stop(Cancelled(reason))
+        for turn_id in interrupt:
+            actor.interrupt(turn_id, reason)
         await self._runtime.publish(self.ref, events)
         for turn_id in ended:
             actor.live.discard(turn_id)
@@ -314,7 +326,7 @@ class Session:
         return TurnSnapshot(
             turn_id=turn_id,
             state=record.state,
-            text=record.text or "",
+            text=await self._answer_of(record),
             error=error_record(record),
             request=None if summary is None else park.pending_input(summary.request, summary.votes),
             usage=usage,

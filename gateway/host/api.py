@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gateway.engine.agent import AgentDef
-from gateway.engine.errors import BusyError, InvalidInputError, NotFoundError
+from gateway.engine.errors import BusyError, NotFoundError
 from gateway.engine.kinds import Millis
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
@@ -72,25 +72,22 @@ class Api:
         return self.runtime.agents
 
     def session(self, agent: str, key: str) -> Session:
-        """An open conversation, addressed from outside; archived ones are only read."""
+        """A live conversation, addressed from outside; archived ones are only read."""
         if "#" in key:
             raise BadRequestError(
                 "a session key can't contain '#': it marks archived history",
                 fix="read archived history with GET …/transcript",
             )
-        try:
-            return self.runtime.session(agent, key)
-        except InvalidInputError as error:
-            raise BadRequestError(str(error), fix=error.fix) from error
-
-    def own_session(self, agent: str, key: str) -> Session:
-        """A session that an API client may open turns in: channels' sessions are theirs alone,
-        since a sender can't choose one and neither can a program that would pose as one."""
         if not _KEY.fullmatch(key):
             raise BadRequestError(
                 "a session key must be able to stand in a header and in one segment of a path",
                 fix=f"use up to {KEY_LENGTH} printable ASCII characters, no spaces and no slashes",
             )
+        return self.runtime.session(agent, key)
+
+    def own_session(self, agent: str, key: str) -> Session:
+        """A session that an API client may open turns in: channels' sessions are theirs alone,
+        since a sender can't choose one and neither can a program that would pose as one."""
         prefix, colon, _ = key.partition(":")
         if colon and prefix in self.channels:
             raise BadRequestError(

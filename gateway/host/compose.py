@@ -48,6 +48,7 @@ async def open_host(
     are set. Raises ``ConfigError`` for what can't work, before any turn runs.
     """
     loaded = await asyncio.to_thread(load, settings, offline=offline)
+    release = await asyncio.to_thread(version)
     definition = await loaded.start()
     metrics = Metrics()
     async with AsyncExitStack() as cleanup:
@@ -76,7 +77,7 @@ async def open_host(
                 chat_path=settings.chat_path,
                 missing={name: settings.missing(name) for name in CHANNEL_NEEDS},
                 metrics=metrics,
-                version=version(),
+                version=release,
                 started_at=clock.now(),
             ),
         )

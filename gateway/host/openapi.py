@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.problems import PROBLEM, title
-from gateway.host.shapes import COMPONENTS, ref, text
+from gateway.host.shapes import COMPONENTS, HISTORY, SESSION, ref, text
 from gateway.host.table import Query, Reply, Route
 
 PATH_PARAMETERS: dict[str, JsonObject] = {
     "agent": text("An agent of this host."),
-    "session": text("The key of a conversation."),
+    "session": SESSION,
+    "history": HISTORY,
     "turn_id": text("A turn of this session."),
     "id": text("The opaque id of a request."),
     "name": text("A mounted channel."),

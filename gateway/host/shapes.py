@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from gateway.engine.kinds import Json, JsonObject
 
-# Printable ASCII without spaces and slashes: what survives a header and a path segment through any
-# proxy. The look-ahead keeps a final line feed out, which ``$`` alone lets pass in Python.
-KEY_CHARACTERS = r"[!-.0-\[\]-~]"
+# Printable ASCII without spaces, slashes and the # that marks archived history: what survives a
+# header and a path segment through any proxy. The look-ahead keeps a final line feed out, which
+# ``$`` alone lets pass in Python.
+KEY_CHARACTERS = r"[!\"$-.0-\[\]-~]"
 KEY_LENGTH = 256
 KEY_PATTERN = rf"^{KEY_CHARACTERS}+$(?!\n)"
 TEXT_PATTERN = r"^[^\u0000]*$"
@@ -54,7 +55,14 @@ ANY: JsonObject = {}
 FREE: JsonObject = {"type": "object"}
 STATES = one_of("queued", "running", "suspended", "completed", "failed", "cancelled", "timed_out")
 
-SESSION = key("The conversation. A new random key is made when none is given.")
+SESSION = key("The key of a conversation.")
+HISTORY = text(
+    "The key of a conversation, or of an archived generation of it.",
+    pattern=rf"^{KEY_CHARACTERS}+(#g[0-9]{{1,9}})?$(?!\n)",
+    minLength=1,
+    maxLength=KEY_LENGTH,
+)
+NEW_SESSION = key("The conversation. A new random key is made when none is given.")
 TURN_ID = key("Names the turn: the same id with the same content is the same turn.")
 IDENTITY = text(
     "A canonical identity such as slack:T024BE7LH:U024BE7LH.",
@@ -82,7 +90,7 @@ SPEAKER: JsonObject = {
 
 # -- bodies ----------------------------------------------------------------------------------------
 CHAT = obj(
-    {"message": MESSAGE, "session": SESSION, "turn_id": TURN_ID, "speaker": SPEAKER},
+    {"message": MESSAGE, "session": NEW_SESSION, "turn_id": TURN_ID, "speaker": SPEAKER},
     "message",
     additionalProperties=False,
 )

@@ -119,7 +119,7 @@ def endpoint(api: Api, route: Route) -> Callable[[web.Request], Awaitable[web.St
                 response = _our_fault(error, route.name, headers)
             else:
                 response = problem(error, headers)
-        except (ConnectionError, web.HTTPException):
+        except web.HTTPException:
             raise
         except Exception as error:  # noqa: BLE001 - the last stop: it is logged whole
             response = unforeseen(error, route.name, headers)
@@ -163,7 +163,7 @@ def _path(request: web.Request) -> dict[str, str]:
     """The path's parts. Nothing is called what can't be printed, and no store need be asked."""
     found = dict(request.match_info)
     for name, value in found.items():
-        if not value.isprintable() and name != "session":
+        if not value.isprintable() and name not in {"session", "history"}:
             raise NotFoundError(f"no such {name}")
     return found
 
@@ -216,7 +216,7 @@ async def _read(request: web.Request, limit: int) -> bytes:
                     raise too_large
     except TimeoutError as error:
         raise SlowRequestError("the body took too long to arrive", fix="send it again") from error
-    except web.RequestPayloadError as error:
+    except (web.RequestPayloadError, ConnectionError) as error:
         raise BadRequestError("the body is broken", fix="send it again") from error
     return bytes(raw)
 

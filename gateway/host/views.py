@@ -15,7 +15,7 @@ from gateway.engine.outcomes import (
     TurnSnapshot,
 )
 from gateway.engine.records import RequestSummary, SessionSummary, TurnSummary
-from gateway.engine.wire import loads
+from gateway.engine.wire import loads, message_from
 
 OPENING_CHARACTERS = 200
 
@@ -87,11 +87,18 @@ def session_json(found: SessionSummary) -> JsonObject:
     }
 
 
+def opening_text(found: TurnSummary) -> str:
+    """What the turn was asked: still with the turn, or in the transcript since it began."""
+    if found.opening is not None:
+        return message_from(found.opening).text
+    blocks = opening_from(found.turn.body, found.turn.content).blocks
+    return "".join(block.text for block in blocks if isinstance(block, Text))
+
+
 def turn_json(found: TurnSummary) -> JsonObject:
     record = found.turn
     error: Json = None if record.error is None else loads(record.error)
-    blocks = opening_from(record.body).blocks if record.body else ()
-    opening = "".join(block.text for block in blocks if isinstance(block, Text))
+    opening = opening_text(found)
     return {
         "agent": found.ref.agent,
         "session": found.ref.key,
@@ -100,7 +107,6 @@ def turn_json(found: TurnSummary) -> JsonObject:
         "source": record.source,
         "speaker": record.speaker,
         "opening": opening[:OPENING_CHARACTERS],
-        "text": record.text or "",
         "error": error,
         "request": record.request if record.state == "suspended" else None,
         "attempts": record.attempts,

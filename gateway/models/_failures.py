@@ -114,8 +114,11 @@ def from_exception(error: Exception, scrub: Scrub) -> GatewayError:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and _defined_in(error, "anthropic"):
         return from_failure(_described(error, status), scrub)
-    names = {kind.__name__ for kind in type(error).__mro__}
     text = _named(error, scrub)
+    # The SDK calls whatever failed before the answer a connection error; its cause tells.
+    wrapped = type(error).__name__ == "APIConnectionError" and error.__cause__
+    root = wrapped if isinstance(wrapped, Exception) else error
+    names = {kind.__name__ for kind in type(root).__mro__}
     if names & _NOT_THE_NETWORK:
         return ModelError(f"the model's API can't be called: {text}", fix=_FIX_URL)
     if "CredentialsError" in names:
@@ -124,9 +127,9 @@ def from_exception(error: Exception, scrub: Scrub) -> GatewayError:
             fix="set ANTHROPIC_API_KEY, or inject a client with credentials that work",
         )
     if (
-        _defined_in(error, *_TRANSPORT)
+        _defined_in(root, *_TRANSPORT)
         or names & {"APIConnectionError", "RetryableError", "APIResponseValidationError"}
-        or (isinstance(error, _BROKEN) and not isinstance(error, UnicodeEncodeError))
+        or (isinstance(root, _BROKEN) and not isinstance(root, UnicodeEncodeError))
     ):
         return ModelUnavailableError(f"the connection to the model failed: {text}")
     return ModelError(f"the model call failed: {text}", fix="report it: this is unexpected")

@@ -61,7 +61,7 @@ def build(request: ModelRequest, settings: JsonObject, model: str) -> JsonObject
     edition = request.edition
     body: JsonObject = {"model": model, "max_tokens": settings["max_tokens"], "stream": True}
     if thinking := settings.get("thinking"):
-        body["thinking"] = thinking
+        body["thinking"] = _in_order(thinking)
     if effort := settings.get("effort"):
         body["output_config"] = {"effort": effort}
     body["cache_control"] = _EPHEMERAL
@@ -94,12 +94,23 @@ def _tool(tool: ToolSpec, name: str, eager: bool) -> Json:
     out: JsonObject = {"name": name}
     if tool.description.strip():
         out["description"] = safe(tool.description)
-    schema = safe_json(tool.input_schema)
-    out["input_schema"] = {**(schema if isinstance(schema, dict) else {}), "type": "object"}
+    out["input_schema"] = _in_order({**tool.input_schema, "type": "object"})
     if eager:
         # Arguments come as they are written: what tells a person that a long call is under way.
         out["eager_input_streaming"] = True
     return out
+
+
+def _in_order(value: Json) -> Json:
+    """Keys sorted: an edition read back from the store has them so, and one that was just made may
+    not, yet both must come to the same bytes."""
+    match value:
+        case dict():
+            return {safe(key): _in_order(value[key]) for key in sorted(value)}
+        case list():
+            return [_in_order(item) for item in value]
+        case _:
+            return safe_json(value)
 
 
 @dataclass(slots=True)

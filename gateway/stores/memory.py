@@ -180,12 +180,12 @@ class MemoryStore:
         return self._row(session) if session else None
 
     async def messages(
-        self, ref: SessionRef, generation: int, after: int = -1
+        self, ref: SessionRef, generation: int, after: int = -1, limit: int | None = None
     ) -> Sequence[MessageRow]:
         self._check_open()
         session = self._tables.sessions.get(ref)
         rows = session.messages.get(generation, {}) if session else {}
-        return [rows[index] for index in sorted(rows) if index > after]
+        return [rows[index] for index in sorted(rows) if index > after][:limit]
 
     async def turn(self, ref: SessionRef, turn_id: str) -> TurnRecord | None:
         self._check_open()
@@ -254,7 +254,7 @@ class MemoryStore:
     ) -> Sequence[TurnSummary]:
         self._check_open()
         found = [
-            TurnSummary(ref=turn.session.ref, turn=turn.read)
+            TurnSummary(ref=turn.session.ref, turn=turn.read, opening=_opening(turn))
             for turn in reversed(self._tables.turns.values())
             if (ref is None or turn.session.ref == ref)
             and (state is None or turn.record.state == state)
@@ -337,3 +337,9 @@ def _pending(session: SessionTable) -> str | None:
     for turn in session.open:
         return turn.record.request if turn.record.state == "suspended" else None
     return None
+
+
+def _opening(turn: TurnTable) -> MessageRow | None:
+    if turn.record.opening is None:
+        return None
+    return turn.session.messages[turn.record.generation][turn.record.opening]

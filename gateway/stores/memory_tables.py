@@ -32,6 +32,22 @@ def wall() -> Millis:
 
 
 @dataclass(slots=True)
+class TurnTable:
+    """One turn and what hangs on it; ``record.last_seq`` is not kept up to date."""
+
+    session: SessionTable
+    record: TurnRecord
+    steps: dict[str, StepRow] = field(default_factory=dict[str, StepRow])
+    events: dict[int, EventRow] = field(default_factory=dict[int, EventRow])
+    usage: dict[int, UsageRow] = field(default_factory=dict[int, UsageRow])
+    requests: dict[str, RequestRecord] = field(default_factory=dict[str, RequestRecord])
+
+    @property
+    def read(self) -> TurnRecord:
+        return replace(self.record, last_seq=max(self.events, default=0))
+
+
+@dataclass(slots=True)
 class SessionTable:
     """One session and its transcript; ``messages`` by generation, then index."""
 
@@ -44,8 +60,10 @@ class SessionTable:
     owner: str | None = None
     next_number: int = 1
     reset_at: Millis | None = None
-    turns: dict[str, TurnTable] = field(default_factory=dict)
-    messages: dict[int, dict[int, MessageRow]] = field(default_factory=dict)
+    turns: dict[str, TurnTable] = field(default_factory=dict[str, TurnTable])
+    messages: dict[int, dict[int, MessageRow]] = field(
+        default_factory=dict[int, dict[int, MessageRow]]
+    )
 
     @property
     def next_index(self) -> int:
@@ -55,22 +73,6 @@ class SessionTable:
     def open(self) -> list[TurnTable]:
         found = [turn for turn in self.turns.values() if turn.record.state in OPEN_STATES]
         return sorted(found, key=lambda turn: turn.record.number)
-
-
-@dataclass(slots=True)
-class TurnTable:
-    """One turn and what hangs on it; ``record.last_seq`` is not kept up to date."""
-
-    session: SessionTable
-    record: TurnRecord
-    steps: dict[str, StepRow] = field(default_factory=dict)
-    events: dict[int, EventRow] = field(default_factory=dict)
-    usage: dict[int, UsageRow] = field(default_factory=dict)
-    requests: dict[str, RequestRecord] = field(default_factory=dict)
-
-    @property
-    def read(self) -> TurnRecord:
-        return replace(self.record, last_seq=max(self.events, default=0))
 
 
 class Tables:
@@ -108,6 +110,12 @@ class Tables:
             self._turn(event.turn, fresh).events[event.seq] = event
         for record in writes.turns:
             self._save_turn(record)
+        for record in writes.opened:
+            turn = self.turns[record.row]
+            turn.record = replace(turn.record, content=None)
+        self._apply_rest(writes, fresh)
+
+    def _apply_rest(self, writes: Writes, fresh: TurnTable | None) -> None:
         for mark in _named(writes.cancels, fresh):
             turn = self._turn(mark.turn, fresh)
             turn.record = replace(turn.record, cancel=mark.reason, cancel_at=mark.at)

@@ -103,9 +103,9 @@ class CrashingStore:
         return await self._alive().session(ref)
 
     async def messages(
-        self, ref: SessionRef, generation: int, after: int = -1
+        self, ref: SessionRef, generation: int, after: int = -1, limit: int | None = None
     ) -> Sequence[MessageRow]:
-        return await self._alive().messages(ref, generation, after)
+        return await self._alive().messages(ref, generation, after, limit)
 
     async def turn(self, ref: SessionRef, turn_id: str) -> TurnRecord | None:
         return await self._alive().turn(ref, turn_id)

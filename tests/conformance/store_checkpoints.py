@@ -161,14 +161,27 @@ class CheckpointPromises:
         saved = replace(
             turn, state="failed", surface='{"deny":[]}', edition="e1", opening=0, ended_at=at(9),
             attempt_at=None, ran=at(0), attempts=2, crashes=1, suspect=3, alone=True, request="r1",
-            text="so far", error='{"message":"x"}', body="ignored", content_hash="ignored",
-            cancel=None, cancel_at=None,
+            answer=7, error='{"message":"x"}', body="ignored", content=None,
+            content_hash="ignored", cancel=None, cancel_at=None,
         )  # fmt: skip
         await store.commit(fence, Writes(turns=(saved,)))
         assert await store.turn(REF, "t1") == replace(
-            saved, body=turn.body, content_hash=turn.content_hash, cancel="replaced",
-            cancel_at=at(5), last_seq=0,
+            saved, body=turn.body, content=turn.content, content_hash=turn.content_hash,
+            cancel="replaced", cancel_at=at(5), last_seq=0,
         )  # fmt: skip
+
+    async def test_the_content_goes_once_the_opening_message_holds_it(
+        self, store: SessionStore
+    ) -> None:
+        turn, fence = await begin(store)
+        kept = await store.turn(REF, "t1")
+        assert kept is not None
+        assert kept.content == turn.content == '{"v":1,"blocks":[]}'
+        await store.commit(fence, Writes(turns=(turn,), opened=(turn,)))
+        opened = await store.turn(REF, "t1")
+        assert opened is not None
+        assert opened.content is None
+        assert opened.body == turn.body
 
     async def test_a_first_cancel_request_is_not_overwritten_by_saving(
         self, store: SessionStore

@@ -65,6 +65,7 @@ def draft(view: SessionView, turn_id: str = "t1", body: str = '{"v":1}') -> Turn
         number=view.session.next_number,
         generation=view.session.generation,
         body=body,
+        content='{"v":1,"blocks":[]}',
         content_hash=f"hash-of-{turn_id}",
         source="slack",
         speaker="slack:T1:U1",
@@ -130,7 +131,7 @@ async def patch(store: SessionStore, change: SessionPatch, ref: SessionRef = REF
 
 async def look(store: SessionStore, ask: Ask | None = None, ref: SessionRef = REF) -> SessionView:
     """What a decision would be shown."""
-    return await store.amend(ref, ask or Ask(), lambda view: Plan(view))
+    return await store.amend(ref, ask or Ask(), lambda view: Plan(view))  # noqa: PLW0108 - types
 
 
 def message(
@@ -232,7 +233,7 @@ def every_write(turn: TurnRecord) -> dict[str, Writes]:
         "step": Writes(steps=(step(turn, "model:0"),)),
         "usage": Writes(usage=(usage(turn, 0),)),
         "event": Writes(events=(event(turn, 1),)),
-        "turn": Writes(turns=(replace(turn, state="completed", text="done"),)),
+        "turn": Writes(turns=(replace(turn, state="completed", answer=3),)),
         "cancel": Writes(cancels=(CancelMark(turn=turn.row, reason="requested", at=T0),)),
         "request": Writes(requests=(request(turn, "r9"),)),
         "vote": Writes(votes=(vote("r1"),)),

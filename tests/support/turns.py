@@ -109,7 +109,7 @@ async def left_behind(store: SessionStore, ref: SessionRef, turn_id: str) -> dic
     requests = await store.requests(turn.row)
     return {
         "state": turn.state,
-        "text": turn.text,
+        "answer": turn.answer,
         "messages": [(m.index, m.role, _plain(m.body)) for m in messages],
         "events": [_event(e.event.type, e.event.seq, e.event.ref, e.event.body) for e in logged],
         "steps": sorted((s.step, s.done, s.message, s.body) for s in await store.steps(turn.row)),

@@ -67,6 +67,10 @@ def show(out: Out, id: str) -> None:  # noqa: A002
         return
     card(out, found)
     out.say()
+    if outcome := text_of(found.get("outcome")):
+        by = text_of(found.get("by"))
+        out.say(f"  {outcome}" + (f" by {by}" if by else ""))
+        return
     name = text_of(found.get("id"))
     if boolean(found):
         out.say(f"  gateway approvals approve {name}")
@@ -125,6 +129,7 @@ def boolean(request: JsonObject) -> bool:
 def _answer(out: Out, id: str, value: Json, reason: str | None, wait: bool) -> None:  # noqa: A002
     with at_desk(out, works=True) as (portal, desk):
         request = portal.call(find_approval(desk, id))
+        _still_open(request)
         if isinstance(value, bool) and not boolean(request):
             raise Problem(
                 "usage",
@@ -140,10 +145,23 @@ def _answer(out: Out, id: str, value: Json, reason: str | None, wait: bool) -> N
             return
         printer = TurnPrinter(out)
         for event in portal.stream(desk.follow(*turn, after=before)):
-            printer.feed(event)
+            if event.get("type") != "input.answered":  # said already
+                printer.feed(event)
         printer.finish()
         snapshot = portal.call(desk.snapshot(*turn))
     _end(out, answered, snapshot)
+
+
+def _still_open(request: JsonObject) -> None:
+    """Who comes second learns who was first."""
+    if outcome := text_of(request.get("outcome")):
+        by = text_of(request.get("by"))
+        raise Problem(
+            "already_answered",
+            f"already {outcome}" + (f" by {by}" if by else ""),
+            fix=f"gateway turns show {text_of(request.get('turn_id'))}",
+            exit_code=Exit.CONFLICT,
+        )
 
 
 def _told(request: JsonObject, answered: JsonObject) -> list[Part]:

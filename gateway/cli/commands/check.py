@@ -31,9 +31,10 @@ def check(out: Out, directory: Path | None, strict: bool) -> None:
     errors: tuple[Problem, ...] = ()
     try:
         loaded = load_agent(place, env=chosen.environ, run_channels=False)
+        warnings = loaded.warnings
     except DefinitionError as error:
-        errors = error.problems
-    warnings = loaded.warnings if loaded else ()
+        errors, warnings = error.problems, error.warnings
+    notes = loaded.notes if loaded else ()
     failed = bool(errors) or (strict and bool(warnings))
     if out.json:
         out.data(
@@ -43,6 +44,7 @@ def check(out: Out, directory: Path | None, strict: bool) -> None:
                 "agent": loaded.agent.name if loaded else None,
                 "errors": [_json(problem) for problem in errors],
                 "warnings": [_json(problem) for problem in warnings],
+                "notes": [_json(problem) for problem in notes],
             }
         )
     else:
@@ -73,7 +75,12 @@ def _show(
     warnings: tuple[Problem, ...],
     place: Path,
 ) -> None:
-    for mark, style, problems in (("✗", "red", errors), ("!", "yellow", warnings)):
+    notes = loaded.notes if loaded else ()
+    for mark, style, problems in (
+        ("✗", "red", errors),
+        ("!", "yellow", warnings),
+        ("·", "dim", notes),
+    ):
         for problem in problems:
             where = problem.file + (f":{problem.line}" if problem.line else "")
             out.say((f"{mark} ", style), (where, "bold"), f"  {problem.message}")

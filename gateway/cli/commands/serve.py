@@ -11,7 +11,7 @@ import click
 from gateway.cli.base import Command, pass_out
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out
-from gateway.cli.problem import Finished
+from gateway.cli.problem import Finished, Problem
 from gateway.config import Settings
 
 
@@ -29,6 +29,12 @@ def serve(out: Out, host: str | None, port: int | None) -> None:
     from gateway.log import configure
 
     settings = Settings.load()
+    if problems := settings.serve_problems():
+        raise Problem(
+            "config",
+            problems[0],
+            fix="export GATEWAY_API_TOKEN=$(openssl rand -hex 24)",
+        )
     if host is not None:
         settings = replace(settings, host=host)
     if port is not None:

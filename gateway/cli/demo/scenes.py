@@ -65,7 +65,7 @@ async def refund(on: Theatre) -> None:
     on.stage.that("the approval is kept before anything runs", status == 200, told)
     await until("the payment", lambda: bool(proof.refunds(on.state)))
     receipt = await on.post("demo-note", f"note on order 1042: {NOTE}", "note")
-    await on.crash("after the money moved, before the provider answered")
+    await on.crash("after the money moved, before the answer came")
 
     await on.watch(session, turn, whole(snapshot.get("last_seq")))
     end = await on.snapshot(session, turn)

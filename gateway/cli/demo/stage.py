@@ -59,10 +59,7 @@ class Stage:
                 pass
 
     def crash(self, when: str) -> None:
-        line = f"── kill -9 {when}, and start again "
-        self._out.say(
-            ("  " + self._fill(line), "magenta"),
-        )
+        self._out.say(("  " + self._fill(f"── kill -9 {when}; started again "), "magenta"))
 
     def prove(self, proven: Proven) -> None:
         if proven.held:

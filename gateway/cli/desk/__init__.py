@@ -38,6 +38,10 @@ class Desk(Protocol):
 
     async def approvals(self, *, limit: int = 50) -> list[JsonObject]: ...
 
+    async def approval(self, id: str) -> JsonObject:  # noqa: A002
+        """One request by its whole id, also when it was answered: then with who and how."""
+        ...
+
     async def decide(
         self, request: JsonObject, value: Json, *, reason: str | None = None
     ) -> JsonObject:

@@ -10,14 +10,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gateway.cli.desk import Desk
-from gateway.cli.desk.client import Client, Lost
-from gateway.cli.desk.local import LocalDesk
-from gateway.cli.desk.remote import RemoteDesk
 from gateway.cli.exits import Exit
 from gateway.cli.problem import Problem
 from gateway.config import Settings
 from gateway.host.hostfile import HostFile, find_host
-from gateway.stores import open_store
 
 
 @asynccontextmanager
@@ -25,12 +21,18 @@ async def open_desk(settings: Settings, by: str, *, works: bool) -> AsyncGenerat
     """A desk for ``by``. ``works``: turns are started or answered, not only looked at."""
     host = await asyncio.to_thread(find_host, settings.state)
     if host is not None:
-        client = Client(host.url, await asyncio.to_thread(host.token))
-        async with client:
-            if await _answers(client):
+        # Each way is loaded when it is taken: an HTTP client here, the engine below.
+        from gateway.cli.desk.client import Client
+        from gateway.cli.desk.remote import RemoteDesk
+
+        async with Client(host.url, await asyncio.to_thread(host.token)) as client:
+            if await client.alive():
                 yield RemoteDesk(client, by)
                 return
     await asyncio.to_thread(_not_held, settings, host)
+    from gateway.cli.desk.local import LocalDesk
+    from gateway.stores import open_store
+
     if works:
         from gateway.host.compose import open_host
 
@@ -47,19 +49,11 @@ async def open_desk(settings: Settings, by: str, *, works: bool) -> AsyncGenerat
         await store.close()
 
 
-async def _answers(client: Client) -> bool:
-    try:
-        await client.request("GET", "/healthz", timeout=5)
-    except (Lost, Problem):
-        return False
-    return True
-
-
 def _not_held(settings: Settings, host: HostFile | None) -> None:
     """Say who holds the store, before opening it fails with less to say."""
-    path = _sqlite_file(settings)
-    if path is None or (holder := held_by(path)) is None:
+    if (holder := holder_of(settings)) is None:
         return
+    path = _sqlite_file(settings)
     if host is not None:
         raise Problem(
             "unreachable",
@@ -75,8 +69,14 @@ def _not_held(settings: Settings, host: HostFile | None) -> None:
     )
 
 
-def held_by(database: Path) -> str | None:
-    """The process that holds a database file, or ``None``. Asks for a shared lock, and only for a
+def holder_of(settings: Settings) -> str | None:
+    """The process that holds the store, where one process alone may; ``None`` when none does."""
+    path = _sqlite_file(settings)
+    return None if path is None else _held_by(path)
+
+
+def _held_by(database: Path) -> str | None:
+    """Asks for a shared lock, and only for a
     moment, so that it is never taken for a holder by another look."""
     try:
         descriptor = os.open(f"{database}.lock", os.O_RDONLY | os.O_CLOEXEC)

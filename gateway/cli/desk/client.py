@@ -107,6 +107,14 @@ class Client:
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
             raise Lost(f"{self.url}: {str(error) or type(error).__name__}") from error
 
+    async def alive(self) -> bool:
+        """Whether anybody answers there."""
+        try:
+            await self.request("GET", "/healthz", timeout=5)
+        except (Lost, Problem):
+            return False
+        return True
+
     async def ready(self, patience: float) -> bool:
         """Wait until the host says it is ready."""
         end = asyncio.get_running_loop().time() + patience

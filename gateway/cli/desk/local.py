@@ -86,6 +86,12 @@ class LocalDesk:
     async def approvals(self, *, limit: int = 50) -> list[JsonObject]:
         return [views.approval_json(row) for row in await self._store.list_requests(limit=limit)]
 
+    async def approval(self, id: str) -> JsonObject:  # noqa: A002
+        found = await self._store.find_request(id)
+        if found is None:
+            raise NotFoundError(f"no request {id!r}", fix="gateway approvals list")
+        return views.approval_json(found)
+
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
         found = Session(self._reading(), SessionRef(agent, session))
         return views.snapshot_json(await found.snapshot(turn_id), session)

@@ -58,6 +58,9 @@ class RemoteDesk:
     async def approvals(self, *, limit: int = 50) -> list[JsonObject]:
         return _items(await self._get("/approvals", _query(limit=str(limit))), "approvals")
 
+    async def approval(self, id: str) -> JsonObject:  # noqa: A002
+        return object_of(await self._get(f"/approvals/{segment(id)}"))
+
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
         return object_of(await self._get(_turn(agent, session, turn_id)))
 

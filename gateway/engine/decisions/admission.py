@@ -44,11 +44,12 @@ class ViewChanged(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """A turn at the door. ``content_hash`` and ``body`` are those of its ``Opening``."""
+    """A turn at the door. ``body``, ``content`` and ``content_hash`` are those of its ``Opening``."""
 
     turn_id: str
     opening: Opening
     body: str
+    content: str
     content_hash: str
     replace: Replace
     when_suspended: Literal["raise", "queue"]
@@ -88,6 +89,7 @@ def accept(view: SessionView, ref: SessionRef, asked: Acceptance) -> Plan[Accept
         number=session.next_number,
         generation=session.generation + (1 if session.reset_at is not None else 0),
         body=asked.body,
+        content=asked.content,
         content_hash=asked.content_hash,
         source=asked.opening.source,
         speaker=None if asked.opening.speaker is None else asked.opening.speaker.id,
@@ -197,6 +199,8 @@ class Ended:
     ended: tuple[str, ...] = ()
     interrupt: tuple[str, ...] = ()
     reset: Reset | None = None
+    generation: int = 0
+    """The generation that a reset ends."""
 
 
 def cancel(view: SessionView, ref: SessionRef, turn_id: str, now: Millis) -> Plan[Ended]:
@@ -251,10 +255,11 @@ def reset(view: SessionView, ref: SessionRef, now: Millis) -> Plan[Ended]:
         events, ended = (*events, *closed.events), (*ended, view.turn.turn_id)
     if swept.interrupt:
         patch = SessionPatch(reset_at=session.reset_at or now)
-        return Plan(Ended(events, ended, swept.interrupt), replace(writes, session=patch))
+        told = Ended(events, ended, swept.interrupt, generation=session.generation)
+        return Plan(told, replace(writes, session=patch))
     plan = apply_reset(session)
     writes = replace(writes, session=plan.writes.session)
-    return Plan(Ended(events, ended, (), plan.result), writes)
+    return Plan(Ended(events, ended, (), plan.result, session.generation), writes)
 
 
 def apply_reset(session: SessionRow) -> Plan[Reset]:

@@ -5,15 +5,23 @@ Every attempt first raises the session's epoch and commits; only then does it re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gateway.engine import events as ev
 from gateway.engine.decisions.admission import ViewChanged, apply_reset
-from gateway.engine.decisions.closing import Ending, Scene, close
+from gateway.engine.decisions.closing import (
+    Ending,
+    Scene,
+    close,
+    unappended,
+    unknown_outcomes,
+)
+from gateway.engine.decisions.keys import idempotency_key
 from gateway.engine.decisions.opening import Opening, opening_from
 from gateway.engine.decisions.policy import FrozenSurface, surface_from
 from gateway.engine.decisions.position import AskModel, Move, RunCalls, next_move
+from gateway.engine.errors import StaleAttemptError
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition
@@ -30,6 +38,7 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
+from gateway.engine.tool import Tool
 from gateway.engine.wire import message_body, message_from
 from gateway.engine.wire_events import event_row
 
@@ -49,6 +58,8 @@ class Taker:
     """Nothing else runs in the process while this attempt does."""
     sees_tail: bool = False
     """The view holds the turn's tail, which only giving up needs."""
+    tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
+    """To tell an operator the keys of calls whose outcome is unknown."""
     force: bool = False
     """Take over from an owner that is still alive (its lease passed, or a cancel it ignores)."""
     now: Millis
@@ -79,6 +90,7 @@ class GaveUp:
     """The turn crashed the process too often and is ended."""
 
     record: TurnRecord
+    ending: Ending
     events: tuple[ev.TurnEvent, ...]
     more: bool
 
@@ -139,12 +151,24 @@ def blame_running(view: SessionView, owner: str, *, only: bool) -> Plan[TurnReco
     )
 
 
+def let_go(view: SessionView, fence: Fence, ran: Millis) -> Plan[TurnRecord | None]:
+    """Leave the turn at its last checkpoint, on purpose: the next process owes it no suspicion. What
+    the attempt last wrote may have ended it after all; then there is nothing to leave."""
+    session, record = view.session, view.turn
+    if session is None or session.epoch != fence.epoch:
+        raise StaleAttemptError
+    if record is None or record.state != "running":
+        return Plan(None)
+    record = replace(record, attempt_at=None, ran=ran, alone=False)
+    return Plan(record, Writes(session=SessionPatch(release=True), turns=(record,)))
+
+
 def _patch(session: SessionRow, by: Taker) -> SessionPatch:
     return SessionPatch(epoch=session.epoch + 1, owner=by.owner)
 
 
 def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker) -> Plan[Taken]:
-    opening = opening_from(record.body)
+    opening = opening_from(record.body, record.content)
     resumed = record.request is not None
     events: list[ev.TurnEvent] = []
     message: Message | None = None
@@ -154,6 +178,7 @@ def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker)
         message = opening.message(session.next_index, record.turn_id, edition.hash)
         record = replace(
             record,
+            content=None,
             surface=surface.body(),
             edition=edition.hash,
             opening=session.next_index,
@@ -187,6 +212,7 @@ def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker)
         messages=() if message is None else (_row(message, session.generation, record),),
         events=rows,
         turns=(record,),
+        opened=() if message is None else (record,),
         editions=()
         if edition is None or edition.hash in by.stored
         else (EditionRow(hash=edition.hash, body=edition.body),),
@@ -228,12 +254,15 @@ def _give_up(view: SessionView, session: SessionRow, record: TurnRecord, by: Tak
             step = move.step
         case _:
             pass
+    started = [row.step for row in view.steps if row.lost]
     scene = Scene(
         record=record,
         session=by.ref.key,
         generation=session.generation,
         messages=messages,
-        started=frozenset(row.step for row in view.steps if not row.done),
+        started=frozenset(started),
+        keys=tuple(_keys(messages, record, by, started)),
+        stored=unappended(view.steps),
         now=by.now,
     )
     ending = Ending.failed(
@@ -241,10 +270,22 @@ def _give_up(view: SessionView, session: SessionRow, record: TurnRecord, by: Tak
     )
     closed = close(scene, ending)
     more = any(t.number > record.number for t in view.open)
+    audits = unknown_outcomes(by.ref, record, started, by.now)
     return Plan(
-        GaveUp(closed.record, closed.events, more),
-        replace(closed.writes, session=_patch(session, by)),
+        GaveUp(closed.record, ending, closed.events, more),
+        replace(closed.writes, session=_patch(session, by), companions=audits),
     )
+
+
+def _keys(
+    messages: list[Message], record: TurnRecord, by: Taker, started: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    for message in messages:
+        for call in message.calls:
+            step = f"tool:{message.index}:{call.id}"
+            if step in started:
+                tool = by.tools.get(call.name)
+                yield step, idempotency_key(by.ref, record.turn_id, step, call, tool)
 
 
 def next_move_of(tail: list[Message], record: TurnRecord) -> Move:

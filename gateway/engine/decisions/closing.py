@@ -6,14 +6,24 @@ that the next model call never meets a call without one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 from gateway.engine import events as ev
 from gateway.engine.decisions.position import Owed, last_reply, owed
-from gateway.engine.kinds import CancelReason, Json, JsonObject, Millis, Trust, TurnState
+from gateway.engine.kinds import (
+    CancelReason,
+    Json,
+    JsonObject,
+    Millis,
+    SessionRef,
+    Trust,
+    TurnState,
+)
 from gateway.engine.messages import Message, ToolResult
 from gateway.engine.records import (
+    Audit,
     EventRow,
     MessageRow,
     RequestRecord,
@@ -21,7 +31,7 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
-from gateway.engine.wire import dumps, loads, message_body
+from gateway.engine.wire import block_from, dumps, loads, message_body
 from gateway.engine.wire_events import error_of, event_row, summary
 
 
@@ -67,6 +77,8 @@ class Scene:
     """The open request, when the turn is parked."""
     fatal: tuple[str, str] | None = None
     """(step, message) of the call that failed the turn."""
+    stored: Mapping[str, StepRow] = field(default_factory=dict[str, StepRow])
+    """Steps of parallel calls that ended before their message could be appended."""
     now: Millis
 
 
@@ -95,8 +107,15 @@ def close(scene: Scene, ending: Ending) -> Closed:
     if reply is not None:
         answered = scene.messages[-1].index - reply.index
         for one in owed(reply, answered):
-            result = ToolResult(one.call.id, one.call.name, *_unrun(one, scene, ending))
-            messages.append(tool_message(one.index, record, scene.messages[-1].source, result))
+            kept = scene.stored.get(one.step)
+            if kept is None:
+                result = ToolResult(one.call.id, one.call.name, *_unrun(one, scene, ending))
+                trust: Trust = "tool"
+            else:
+                result, trust = stored_result(kept)
+            messages.append(
+                tool_message(one.index, record, scene.messages[-1].source, result, trust=trust)
+            )
             steps.append(
                 StepRow(
                     turn=record.row,
@@ -107,6 +126,8 @@ def close(scene: Scene, ending: Ending) -> Closed:
                     at=now,
                 )
             )
+            if kept is not None:
+                continue  # it was told of when it ended
             seq += 1
             tell(
                 ev.ActionCompleted(
@@ -163,6 +184,36 @@ def close(scene: Scene, ending: Ending) -> Closed:
         requests=requests,
     )
     return Closed(writes, tuple(events), tuple(messages), ended)
+
+
+def stored_result(step: StepRow) -> tuple[ToolResult, Trust]:
+    """The result that the step of a parallel call keeps until its message is appended."""
+    value = loads(step.body or "")
+    return cast("ToolResult", block_from(value["block"])), cast("Trust", value["trust"])
+
+
+def unappended(steps: Iterable[StepRow]) -> dict[str, StepRow]:
+    return {step.step: step for step in steps if step.done and step.body is not None}
+
+
+def unknown_outcomes(
+    ref: SessionRef, record: TurnRecord, steps: Iterable[str], now: Millis
+) -> tuple[Audit, ...]:
+    """For the operator: calls that may have taken effect, and whose answer was lost."""
+    return tuple(
+        Audit(
+            at=now,
+            kind="outcome_unknown",
+            agent=ref.agent,
+            session=ref.key,
+            turn_id=record.turn_id,
+            subject=step,
+            by=None,
+            digest=None,
+            outcome="unknown",
+        )
+        for step in steps
+    )
 
 
 def tool_message(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+from typing import cast
 
+from gateway.engine.arguments import InvalidToolInput
 from gateway.engine.kinds import JsonObject, SessionRef
 from gateway.engine.messages import ToolCall
+from gateway.engine.schema import to_json
 from gateway.engine.tool import Tool
 from gateway.engine.wire import canonical
 
@@ -19,10 +23,27 @@ def idempotency_key(
     as ``key``), so that a model that asks again can't move the money twice.
     """
     if tool is not None and tool.key:
-        parts = [ref.agent, tool.name, *(canonical(call.input.get(name)) for name in tool.key)]
+        given = _spelled_once(tool, call.input)
+        parts = [ref.agent, tool.name, *(canonical(given.get(name)) for name in tool.key)]
     else:
         parts = [ref.agent, ref.key, turn_id, step]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+
+
+def _spelled_once(tool: Tool, given: JsonObject) -> JsonObject:
+    """The arguments as the tool gets them: ``5`` and ``5.0``, a default that is written out and one
+    that is left out are one and the same payment."""
+    try:
+        read = {name: to_json(value) for name, value in tool.validate(given).items()}
+    except (InvalidToolInput, TypeError, ValueError):
+        read = given
+    parameters = inspect.signature(tool.run).parameters
+    for name in tool.key:
+        if name not in read and name in parameters:
+            default = cast("object", parameters[name].default)
+            if default is not inspect.Parameter.empty:
+                read = {**read, name: to_json(default)}
+    return read
 
 
 def request_digest(

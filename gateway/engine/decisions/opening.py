@@ -1,4 +1,4 @@
-"""What a turn was accepted with, as stored in ``TurnRecord.body``."""
+"""What a turn was accepted with, as stored in ``TurnRecord.body`` and ``content``."""
 
 from __future__ import annotations
 
@@ -47,18 +47,27 @@ class Opening:
     def body(self) -> str:
         return dumps(self._json())
 
+    def content(self) -> str:
+        return dumps({"v": WIRE_VERSION, "blocks": self._blocks()})
+
     def content_hash(self) -> str:
         """What makes two deliveries of one turn id the same turn: content, speaker, source."""
-        told = self._json()
-        content = {k: told[k] for k in ("blocks", "trigger", "by", "source")}
-        # The identity alone: a channel may know the person's name or level better the next time.
-        content["speaker"] = None if self.speaker is None else self.speaker.id
-        return digest(content)[:32]
+        same: JsonObject = {
+            "blocks": self._blocks(),
+            "trigger": self.trigger,
+            "by": self.by,
+            "source": self.source,
+            # The identity alone: a channel may know the person's name or level better next time.
+            "speaker": None if self.speaker is None else self.speaker.id,
+        }
+        return digest(same)[:32]
+
+    def _blocks(self) -> list[Json]:
+        return [block_json(block) for block in self.blocks]
 
     def _json(self) -> JsonObject:
         return {
             "v": WIRE_VERSION,
-            "blocks": [block_json(block) for block in self.blocks],
             "trigger": self.trigger,
             "by": self.by,
             "source": self.source,
@@ -95,10 +104,12 @@ def open_with(given: TurnInput) -> Opening:
     )
 
 
-def opening_from(body: str) -> Opening:
+def opening_from(body: str, content: str | None = None) -> Opening:
+    """``blocks`` is empty once the opening message holds them."""
     value = versioned(body)
+    blocks = [] if content is None else cast("list[Json]", versioned(content)["blocks"])
     return Opening(
-        blocks=tuple(block_from(item) for item in cast("list[Json]", value["blocks"])),
+        blocks=tuple(block_from(item) for item in blocks),
         trigger=cast('Literal["inbound", "proactive"]', value["trigger"]),
         by=cast("str | None", value["by"]),
         source=str(value["source"]),

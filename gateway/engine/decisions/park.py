@@ -19,11 +19,21 @@ from gateway.engine.errors import (
     NotFoundError,
     ResumeAuthorizationError,
     StaleAnswerError,
+    StaleAttemptError,
 )
-from gateway.engine.kinds import Json, JsonObject, Millis, Outcome, SessionRef, Speaker
+from gateway.engine.kinds import (
+    CancelReason,
+    Json,
+    JsonObject,
+    Millis,
+    Outcome,
+    SessionRef,
+    Speaker,
+)
 from gateway.engine.outcomes import Answered, Grant, PendingInput
 from gateway.engine.records import (
     EventRow,
+    Fence,
     Plan,
     RequestRecord,
     SessionView,
@@ -129,6 +139,17 @@ def namespace(identity: str) -> str:
 
 def same_person(one: str, other: str, linked: Sequence[str]) -> bool:
     return one == other or (one in linked and other in linked)
+
+
+# -- the park ------------------------------------------------------------------------------------------
+def suspend(view: SessionView, fence: Fence, writes: Writes) -> Plan[CancelReason | None]:
+    """Write the ``suspended`` checkpoint, unless somebody asked meanwhile that the turn end: a park
+    must not outlive its cancellation. Then nothing is written and the result says why."""
+    if view.session is None or view.session.epoch != fence.epoch:
+        raise StaleAttemptError
+    if view.turn is not None and view.turn.cancel is not None:
+        return Plan(view.turn.cancel)
+    return Plan(None, writes)
 
 
 # -- the answer ----------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from gateway.engine.decisions.closing import error_record
 from gateway.engine.decisions.park import pending_input
 from gateway.engine.decisions.policy import FrozenSurface
 from gateway.engine.errors import GatewayError, StaleAttemptError, StoreUnavailableError
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import CancelReason, JsonObject
 from gateway.engine.loop.attempt import Attempt, World
 from gateway.engine.loop.home import Home
-from gateway.engine.loop.signals import Cancelled, Drained
+from gateway.engine.loop.signals import Cancelled, Drained, TurnFailure
 from gateway.engine.loop.turn import drive
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition, Usage
@@ -53,6 +53,8 @@ class Actor:
         self.quarantined = False
         self._waiters: dict[str, list[asyncio.Future[TurnResult]]] = {}
         self._resets: list[asyncio.Future[Reset]] = []
+        self._asked: dict[str, CancelReason] = {}
+        """Cancellations that came while their turn's attempt was being set up."""
         self._warm: Warm | None = None
         self._wake = False
         self.driver: asyncio.Task[None] | None = None
@@ -87,8 +89,20 @@ class Actor:
         self._resets.append(future)
         return future
 
+    def forget_reset(self, future: asyncio.Future[Reset]) -> None:
+        if future in self._resets:
+            self._resets.remove(future)
+
+    def interrupt(self, turn_id: str, reason: CancelReason) -> None:
+        """A committed cancellation, told to the turn at once."""
+        if self.attempt is not None and self.attempt.turn_id == turn_id:
+            self.attempt.stop(Cancelled(reason))
+        elif not self.idle():
+            self._asked[turn_id] = reason
+
     def rested(self, result: TurnResult) -> None:
         self.live.discard(result.turn_id)
+        self._asked.pop(result.turn_id, None)
         for future in self._waiters.pop(result.turn_id, ()):
             if not future.done():
                 future.set_result(result)
@@ -161,6 +175,8 @@ class Actor:
                 self._warm = None
                 await self.world.publish(self.world.ref, taken.events)
                 self.rested(turn_result(taken.record))
+                error = TurnFailure.of(taken.ending.error or {})
+                await self.runtime.report_failure(self.world, taken.record, error)
                 return taken.more
             case Begun():
                 return await self._run(taken)
@@ -175,6 +191,7 @@ class Actor:
             max_attempts=runtime.limits.max_attempts,
             alone=alone,
             force=force,
+            tools=self.world.agent.tools,
             now=self.world.clock.now(),
         )
         store, ref = self.world.store, self.world.ref
@@ -191,8 +208,9 @@ class Actor:
         attempt.adopt(asyncio.current_task())
         try:
             await attempt.tell(begun.events)
-            if begun.record.cancel is not None:
-                attempt.stop(Cancelled(begun.record.cancel))
+            asked = self._asked.pop(attempt.turn_id, None) or begun.record.cancel
+            if asked is not None:
+                attempt.stop(Cancelled(asked))
             if self.runtime.draining:
                 attempt.stop(Drained())
             error = await drive(attempt)
@@ -210,7 +228,7 @@ class Actor:
         record = attempt.record
         if record.state != "running":
             request = await self._open_request(record)
-            self.rested(turn_result(record, request))
+            self.rested(turn_result(record, request, answer_in(attempt.messages, record)))
         if error is not None:
             await self.runtime.report_failure(self.world, record, error)
         return begun.more or record.cancel is not None or self.runtime.shared or bool(self._resets)
@@ -272,14 +290,20 @@ class Actor:
         }
 
 
-def turn_result(record: TurnRecord, request: RequestRecord | None = None) -> TurnResult:
+def answer_in(messages: list[Message], record: TurnRecord) -> str:
+    return "" if record.answer is None else messages[record.answer].text
+
+
+def turn_result(
+    record: TurnRecord, request: RequestRecord | None = None, text: str = ""
+) -> TurnResult:
     state = record.state
     if state in {"queued", "running"}:
         raise GatewayError(f"turn {record.turn_id} has not come to rest: it is {state}")
     return TurnResult(
         turn_id=record.turn_id,
         status=state,  # type: ignore[arg-type]
-        text=record.text or "",
+        text=text,
         error=error_record(record),
         request=None if request is None else pending_input(request),
     )

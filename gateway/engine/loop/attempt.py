@@ -62,6 +62,8 @@ class Attempt:
         self.edition = edition
         self.tools = tools
         self.seq = begun.record.last_seq
+        self.logged = self.seq
+        """The last ``seq`` that is in the log: a step that broke before its commit took none."""
         self.history = history_start(messages, edition.hash)
         self.tainted = any(tainted_by(message) for message in messages)
         self.steps: dict[str, StepRow] = {}
@@ -69,6 +71,8 @@ class Attempt:
         self.usage = Usage()
         self.fatal: FatalToolError | None = None
         """What failed the turn inside a local call's own transaction."""
+        self.fatal_step: str | None = None
+        """The parallel call that failed the turn."""
         self.order = asyncio.Lock()
         """Held by parallel calls from taking a ``seq`` to its commit, so that none is skipped."""
         self.progressed = asyncio.Event()
@@ -79,7 +83,7 @@ class Attempt:
         self._stop: TurnStopped | None = None
         self._interruptible = False
         self._own_cancels = 0
-        self._waiting_until: float | None = None
+        self._waits: list[float] = []
 
     # -- names ---------------------------------------------------------------------------------------
     @property
@@ -105,13 +109,16 @@ class Attempt:
     def adopt(self, task: asyncio.Task[object] | None) -> None:
         self._task = task
 
-    def stop(self, why: TurnStopped) -> None:
-        """Ask the loop to stop at its next boundary; at once if it waits on the model."""
+    def stop(self, why: TurnStopped, *, patient: bool = False) -> None:
+        """Ask the loop to stop at its next boundary; at once if it waits on the model, unless
+        ``patient``."""
         if self._stop is None:
             self._stop = why
-            self._hurry()
+            if not patient:
+                self.hurry()
 
-    def _hurry(self) -> None:
+    def hurry(self) -> None:
+        """Cut short a wait for the model, when a stop was asked for."""
         if self._interruptible and self._task is not None and self._own_cancels == 0:
             self._own_cancels += 1
             self._task.cancel()
@@ -152,9 +159,16 @@ class Attempt:
     def touch(self) -> None:
         self.alive_at = self.world.clock.monotonic()
 
-    def alive_until(self, moment: float | None) -> None:
-        """A tool runs, or the engine waits to retry: silence counts from ``moment`` on."""
-        self._waiting_until = moment
+    @contextmanager
+    def alive_for(self, seconds: float) -> Generator[None]:
+        """A tool runs, or the engine waits to retry: silence counts from its end on."""
+        moment = self.world.clock.monotonic() + seconds
+        self._waits.append(moment)
+        try:
+            yield
+        finally:
+            self._waits.remove(moment)
+            self.touch()
 
     def ran(self) -> Millis:
         """Running time so far, this attempt included, in milliseconds."""
@@ -166,9 +180,7 @@ class Attempt:
         limits = self.world.limits
         if self.ran() >= limits.turn_ceiling * 1000:
             return "ceiling"
-        quiet_since = self.alive_at
-        if self._waiting_until is not None:
-            quiet_since = max(quiet_since, self._waiting_until)
+        quiet_since = max([self.alive_at, *self._waits])
         if self.world.clock.monotonic() - quiet_since >= limits.turn_idle:
             return "idle"
         return None
@@ -204,6 +216,8 @@ class Attempt:
                 self.record = record
         for step in writes.steps:
             self.steps[step.step] = step
+        for event in writes.events:
+            self.logged = max(self.logged, event.seq)
         for message in messages:
             self.messages.append(message)
             self.tainted = self.tainted or tainted_by(message)

@@ -67,6 +67,7 @@ class Scenery:
             now=world.clock.now,
             tell_progress=self._progress,
             remote=tool.remote,
+            request_bytes=world.limits.request_bytes,
         )
         self._last_progress = 0.0
 
@@ -111,11 +112,10 @@ async def run_remote(scenery: Scenery, arguments: dict[str, object]) -> Result |
     await _record_start(scenery)
     clock = attempt.world.clock
     began = clock.monotonic()
-    attempt.alive_until(began + tool.timeout)
     try:
-        result = await _supervised(scenery, arguments)
+        with attempt.alive_for(tool.timeout):
+            result = await _supervised(scenery, arguments)
     finally:
-        attempt.alive_until(None)
         scene.closed = True
     if scene.request is not None:
         if tool.parallel:
@@ -251,13 +251,11 @@ async def run_local(scenery: Scenery, arguments: dict[str, object]) -> None:
         ending[:] = [_Settled(closed=closed)]
         return closed.writes
 
-    attempt.alive_until(began + tool.timeout)
+    call = LocalCall(tool.name, attempt.turn_id, run, settle)
     try:
-        await attempt.world.store.run_local(
-            attempt.fence, LocalCall(tool.name, attempt.turn_id, run, settle)
-        )
+        with attempt.alive_for(tool.timeout):
+            await attempt.world.store.run_local(attempt.fence, call)
     finally:
-        attempt.alive_until(None)
         scene.closed = True
     settled = ending[0]
     await attempt.committed(settled.closed.writes, settled.closed.messages, settled.closed.events)

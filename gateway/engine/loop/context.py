@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -86,6 +86,7 @@ class CallScene:
     now: Callable[[], Millis]
     tell_progress: Callable[[str], None]
     remote: bool
+    request_bytes: int
     gate: tuple[JsonObject, bool] | None = None
     """The taint gate's answerers and answer, when it stopped this call and a person let it run."""
     parked: asyncio.Future[None] | None = None
@@ -187,7 +188,7 @@ class ToolContext:
             fix="do the work in a tool of this agent",
         )
 
-    async def request_input(
+    def request_input(
         self,
         *,
         id: str,  # noqa: A002 - the contract's word
@@ -196,7 +197,7 @@ class ToolContext:
         answerers: Mapping[str, object] | None = None,
         expires_in: timedelta | float | None = None,
         on_expiry: object = UNSET,
-    ) -> Any:  # noqa: ANN401 - the type that ``schema`` names
+    ) -> Coroutine[Any, Any, Any]:
         """Ask a person, and wait for days if need be.
 
         The first call parks the turn; when the answer is in, the tool runs again from the top and
@@ -205,10 +206,27 @@ class ToolContext:
         ``InputExpired`` raised when there is none. Raises ``InputRequestError`` when the request
         can't work: in a ``def`` tool, with nobody to answer, with a value that doesn't fit.
         """
+        # Before anything is awaited: in a ``def`` tool nothing ever would be, and a coroutine that
+        # nobody awaits is true.
+        _refuse_local(self._scene)
+        return self._request_input(
+            id, prompt, schema, answerers, expires_in=expires_in, on_expiry=on_expiry
+        )
+
+    async def _request_input(
+        self,
+        name: str,
+        prompt: str,
+        schema: object,
+        answerers: Mapping[str, object] | None,
+        *,
+        expires_in: timedelta | float | None,
+        on_expiry: object,
+    ) -> Any:  # noqa: ANN401 - the type that ``schema`` names
         scene = self._open
         asked = build_request(
             scene,
-            name=id,
+            name=name,
             prompt=prompt,
             schema=schema,
             answerers=answerers,
@@ -216,11 +234,20 @@ class ToolContext:
             on_expiry=on_expiry,
         )
         if scene.gate is not None and scene.gate == (asked.body.answerers, True) and schema is bool:
+            scene.gate = None  # one answer counts for one request
             return True
         answer = scene.answers.get(asked.key)
         if answer is None or answer.outcome is None or answer.digest != asked.digest:
             park(scene, asked)
         return answered(scene, answer, schema)
+
+
+def _refuse_local(scene: CallScene) -> None:
+    if not scene.remote:
+        raise InputRequestError(
+            "a `def` tool can't wait for a person: it commits inside a transaction",
+            fix=f"declare {scene.tool} with `async def`",
+        )
 
 
 def build_request(  # noqa: PLR0913 - the parts of one request, all by name
@@ -233,11 +260,7 @@ def build_request(  # noqa: PLR0913 - the parts of one request, all by name
     expires_in: timedelta | float | None = None,
     on_expiry: object = UNSET,
 ) -> RequestParts:
-    if not scene.remote:
-        raise InputRequestError(
-            "a `def` tool can't wait for a person: it commits inside a transaction",
-            fix=f"declare {scene.tool} with `async def`",
-        )
+    _refuse_local(scene)
     if not name:
         raise InputRequestError("a request needs an id", fix='pass id="approve-…"')
     form = value_schema(schema)
@@ -256,6 +279,11 @@ def build_request(  # noqa: PLR0913 - the parts of one request, all by name
         arguments=scene.call.input,
         on_expiry=fallback,
     )
+    if len(body.body().encode()) > scene.request_bytes:
+        raise InputRequestError(
+            f"the request for input is over {scene.request_bytes} bytes",
+            fix="ask for less in one request: a shorter prompt, smaller arguments",
+        )
     seconds = expires_in.total_seconds() if isinstance(expires_in, timedelta) else expires_in
     if seconds is not None and not seconds > 0:
         raise InputRequestError("expires_in must be above 0", fix="pass seconds or a timedelta")

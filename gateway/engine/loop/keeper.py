@@ -24,7 +24,9 @@ class Keeper(Home, Protocol):
 
     async def status(self, ref: SessionRef) -> SessionStatus: ...
 
-    async def reset_done(self, ref: SessionRef, waiting: asyncio.Future[Reset]) -> Reset: ...
+    async def reset_done(
+        self, ref: SessionRef, waiting: asyncio.Future[Reset], generation: int
+    ) -> Reset: ...
 
     async def grant(
         self, ref: SessionRef, input_id: str, *, by: str, principal: Speaker | None

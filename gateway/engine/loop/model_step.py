@@ -121,11 +121,8 @@ async def _wait_to_retry(attempt: Attempt, tries: int, delay: float, error: str)
         error=error,
     )
     await attempt.tell((event,))
-    attempt.alive_until(attempt.world.clock.monotonic() + delay)
-    with attempt.interruptible():
+    with attempt.alive_for(delay), attempt.interruptible():
         await asyncio.sleep(delay)
-    attempt.alive_until(None)
-    attempt.touch()
 
 
 async def _ask(attempt: Attempt) -> ModelReply:
@@ -226,7 +223,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
             replace(
                 record,
                 state="completed",
-                text=message.text,
+                answer=message.index,
                 ended_at=now,
                 attempt_at=None,
                 crashes=0,

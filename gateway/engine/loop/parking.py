@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from functools import partial
 
 from gateway.engine import events as ev
+from gateway.engine.decisions.park import suspend
 from gateway.engine.decisions.position import Owed
 from gateway.engine.loop.attempt import Attempt
 from gateway.engine.loop.context import (
     RequestParts,
 )
-from gateway.engine.loop.signals import TurnFailure
-from gateway.engine.records import (
-    RequestRecord,
-    Writes,
-)
+from gateway.engine.loop.signals import Cancelled
+from gateway.engine.records import PARKED, Ask, RequestRecord, Writes
 from gateway.engine.wire_events import event_row
 
 
 async def commit_park(attempt: Attempt, owed: Owed, asked: RequestParts) -> None:
-    """One ``suspended`` checkpoint with all that the answer will be held against."""
+    """One ``suspended`` checkpoint with all that the answer will be held against. Raises
+    ``Cancelled`` when the turn was asked to end before it could park."""
     now, record = attempt.now(), attempt.record
-    limit = attempt.world.limits.request_bytes
-    if len(asked.body.body().encode()) > limit:
-        raise TurnFailure(
-            f"the request for input is over {limit} bytes", phase="tool", step=owed.step
-        )
     request = RequestRecord(
         id=f"req_{secrets.token_urlsafe(12)}",
         key=asked.key,
@@ -64,6 +59,16 @@ async def commit_park(attempt: Attempt, owed: Owed, asked: RequestParts) -> None
         suspect=0,
         last_seq=attempt.seq,
     )
-    writes = Writes(events=(event_row(event, record.row),), turns=(parked,), requests=(request,))
-    await attempt.commit(writes, (), (event,))
+    started = attempt.steps.get(owed.step)
+    let_go = () if started is None else (replace(started, body=PARKED, at=now),)
+    writes = Writes(
+        steps=let_go, events=(event_row(event, record.row),), turns=(parked,), requests=(request,)
+    )
+    world = attempt.world
+    decide = partial(suspend, fence=attempt.fence, writes=writes)
+    cancelled = await world.store.amend(world.ref, Ask(turn_id=attempt.turn_id), decide)
+    if cancelled is not None:
+        attempt.steps.update((step.step, step) for step in let_go)
+        raise Cancelled(cancelled)
+    await attempt.committed(writes, (), (event,))
     attempt.progressed.set()

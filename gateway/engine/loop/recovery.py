@@ -9,11 +9,11 @@ from functools import partial
 
 from gateway.engine.decisions.attempts import blame_running, must_run_alone
 from gateway.engine.decisions.park import decide_expiry
-from gateway.engine.errors import GatewayError, StoreUnavailableError
+from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.loop.keeper import Keeper
 from gateway.engine.loop.signals import Cancelled, TimedOut
-from gateway.engine.records import Ask, OpenSession
+from gateway.engine.records import Ask, OpenSession, RequestRecord
 
 log = logging.getLogger("gateway.engine")
 
@@ -130,7 +130,7 @@ async def _sweep(runtime: Keeper) -> None:
         runtime.problem = None
     except StoreUnavailableError as error:
         runtime.problem = f"the store is unavailable: {error}"
-    except GatewayError:
+    except Exception:
         log.exception("a sweep failed and will be repeated")
 
 
@@ -139,11 +139,22 @@ async def _expire(runtime: Keeper) -> None:
     for ref, request in await runtime.store.due(now):
         if ref.agent not in runtime.agents:
             continue
-        ask = Ask(turn_id=request.turn_id, request=request.id)
-        decide = partial(decide_expiry, ref=ref, now=now)
-        outcome = await runtime.store.amend(ref, ask, decide)
-        if outcome is not None:
-            await runtime.publish(ref, outcome.events)
-            actor = runtime.actor(ref)
-            actor.live.add(request.turn_id)
-            actor.wake()
+        try:
+            await _expire_one(runtime, ref, request, now)
+        except StoreUnavailableError:
+            raise
+        except Exception:  # one bad row must not hold up the others
+            log.exception("request %s could not be expired", request.id)
+
+
+async def _expire_one(
+    runtime: Keeper, ref: SessionRef, request: RequestRecord, now: Millis
+) -> None:
+    ask = Ask(turn_id=request.turn_id, request=request.id)
+    decide = partial(decide_expiry, ref=ref, now=now)
+    outcome = await runtime.store.amend(ref, ask, decide)
+    if outcome is not None:
+        await runtime.publish(ref, outcome.events)
+        actor = runtime.actor(ref)
+        actor.live.add(request.turn_id)
+        actor.wake()

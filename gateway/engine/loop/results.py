@@ -6,18 +6,22 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from gateway.engine import events as ev
-from gateway.engine.decisions.closing import Closed, Ending, Scene, close, tool_message
+from gateway.engine.decisions.closing import (
+    Closed,
+    Ending,
+    Scene,
+    close,
+    tool_message,
+    unappended,
+    unknown_outcomes,
+)
 from gateway.engine.decisions.keys import idempotency_key
 from gateway.engine.decisions.position import Owed
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject, Millis, Trust
 from gateway.engine.loop.attempt import Attempt
 from gateway.engine.messages import Block, ToolCall, ToolResult
-from gateway.engine.records import (
-    Audit,
-    StepRow,
-    Writes,
-)
+from gateway.engine.records import StepRow, Writes
 from gateway.engine.schema import to_json
 from gateway.engine.wire import block_json, clean, dumps
 from gateway.engine.wire_events import error_of, event_row, summary
@@ -132,9 +136,9 @@ def close_failed(
 def close_with(attempt: Attempt, ending: Ending, *, fatal: str | None = None) -> Closed:
     """The turn's terminal write, seen from this attempt."""
     started = {
-        step.step: step for step in attempt.steps.values() if not step.done and step.step != fatal
+        step.step: step for step in attempt.steps.values() if step.lost and step.step != fatal
     }
-    record = replace(attempt.record, last_seq=attempt.seq, ran=attempt.ran())
+    record = replace(attempt.record, last_seq=attempt.logged, ran=attempt.ran())
     message = "" if ending.error is None else str(ending.error.get("message", ""))
     scene = Scene(
         record=record,
@@ -144,25 +148,13 @@ def close_with(attempt: Attempt, ending: Ending, *, fatal: str | None = None) ->
         started=frozenset(started),
         keys=tuple((name, _key(attempt, name)) for name in started),
         fatal=None if fatal is None else (fatal, message),
+        stored=unappended(attempt.steps.values()),
         now=attempt.now(),
     )
     closed = close(scene, ending)
     if not started:
         return closed
-    audits = tuple(
-        Audit(
-            at=attempt.now(),
-            kind="outcome_unknown",
-            agent=attempt.world.ref.agent,
-            session=attempt.session,
-            turn_id=attempt.turn_id,
-            subject=name,
-            by=None,
-            digest=None,
-            outcome="unknown",
-        )
-        for name in started
-    )
+    audits = unknown_outcomes(attempt.world.ref, record, started, attempt.now())
     return replace(closed, writes=replace(closed.writes, companions=audits))
 
 

@@ -6,7 +6,9 @@ caught in one place each: ``Parked`` where the call runs, the others in the turn
 
 from __future__ import annotations
 
-from gateway.engine.kinds import CancelReason
+from typing import Self
+
+from gateway.engine.kinds import CancelReason, JsonObject
 
 
 class TurnSignal(BaseException):
@@ -50,3 +52,13 @@ class TurnFailure(Exception):
         super().__init__(message)
         self.phase = phase
         self.step = step
+
+    @classmethod
+    def of(cls, error: JsonObject) -> Self:
+        """As the error record of a turn tells it."""
+        phase, step = error.get("phase"), error.get("step")
+        return cls(
+            str(error.get("message", "")),
+            phase=None if phase is None else str(phase),
+            step=None if step is None else str(step),
+        )

@@ -7,13 +7,13 @@ stops. Each becomes the call's result, for the model to read.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from gateway.engine.decisions.closing import tool_message
+from gateway.engine.decisions.closing import stored_result, tool_message
 from gateway.engine.decisions.position import Owed, RunCalls
+from gateway.engine.errors import FatalToolError
 from gateway.engine.loop.attempt import Attempt
 from gateway.engine.loop.calls import Scenery, run_local, run_remote
 from gateway.engine.loop.gate import gate
@@ -21,7 +21,7 @@ from gateway.engine.loop.results import Result, commit_result
 from gateway.engine.loop.signals import TurnFailure
 from gateway.engine.records import StepRow, Writes
 from gateway.engine.tool import InvalidToolInput, Tool
-from gateway.engine.wire import block_from, canonical
+from gateway.engine.wire import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +129,21 @@ def _parallel_batch(attempt: Attempt, waiting: Sequence[Owed]) -> list[Owed]:
 
 async def _run_batch(attempt: Attempt, batch: list[Owed]) -> None:
     """Each call's step commits when it ends; the messages are appended in call order at the end."""
+    fatal: list[tuple[str, FatalToolError]] = []
 
-    async def one(owed: Owed) -> Result:
+    async def one(owed: Owed) -> Result | None:
         done = attempt.steps.get(owed.step)
         if done is not None and done.done and done.body is not None:
-            return _stored(done.body)
+            return Result.from_block(*stored_result(done))
         ready = _ready(attempt, owed)
         if isinstance(ready, Result):
             result: Result | None = ready
         else:
-            result = await run_remote(Scenery(attempt, owed, ready.tool), ready.arguments)
+            try:
+                result = await run_remote(Scenery(attempt, owed, ready.tool), ready.arguments)
+            except FatalToolError as error:  # its neighbours finish first
+                fatal.append((owed.step, error))
+                return None
         if result is None:
             result = Result.error("a call marked parallel can't wait for a person")
         async with attempt.order:
@@ -150,16 +155,20 @@ async def _run_batch(attempt: Attempt, batch: list[Owed]) -> None:
             tasks = [group.create_task(one(owed), name=owed.step) for owed in batch]
     except BaseExceptionGroup as several:
         raise _first(several) from several
+    if fatal:
+        attempt.fatal_step, error = fatal[0]
+        raise error
+    results = [result for task in tasks if (result := task.result()) is not None]
     now, record = attempt.now(), attempt.record
     messages = [
         tool_message(
             owed.index,
             record,
             record.source,
-            task.result().block(owed.call),
-            trust=task.result().trust,
+            result.block(owed.call),
+            trust=result.trust,
         )
-        for owed, task in zip(batch, tasks, strict=True)
+        for owed, result in zip(batch, results, strict=True)
     ]
     writes = Writes(
         messages=tuple(attempt.message_row(message) for message in messages),
@@ -184,9 +193,3 @@ def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
     if isinstance(first, BaseExceptionGroup):
         return _first(cast("BaseExceptionGroup[BaseException]", first))
     return first
-
-
-def _stored(body: str) -> Result:
-    value = json.loads(body)
-    block = block_from(value["block"])
-    return Result.from_block(block, value["trust"])

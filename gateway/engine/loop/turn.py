@@ -7,9 +7,10 @@ The turn's signals are caught here and nowhere else. ``StaleAttemptError`` and
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from functools import partial
 from typing import assert_never
 
+from gateway.engine.decisions.attempts import let_go
 from gateway.engine.decisions.closing import Closed, Ending
 from gateway.engine.decisions.position import AskModel, Complete, RunCalls, next_move
 from gateway.engine.errors import (
@@ -23,7 +24,7 @@ from gateway.engine.loop.model_step import model_step
 from gateway.engine.loop.results import close_failed, close_with
 from gateway.engine.loop.signals import Cancelled, Drained, TimedOut, TurnFailure
 from gateway.engine.loop.tool_step import tool_steps
-from gateway.engine.records import SessionPatch, Writes
+from gateway.engine.records import Ask
 
 log = logging.getLogger("gateway.engine")
 
@@ -44,7 +45,7 @@ async def drive(attempt: Attempt) -> BaseException | None:
         )
         return failure
     except FatalToolError as error:
-        step = _step_in_flight(attempt)
+        step = attempt.fatal_step or _step_in_flight(attempt)
         await _close(
             attempt, close_failed(attempt, str(error), phase="tool", step=step, fatal=True)
         )
@@ -88,6 +89,9 @@ async def _close(attempt: Attempt, closed: Closed) -> None:
 
 
 async def release(attempt: Attempt) -> None:
-    """Leave the turn at its checkpoint, on purpose: the next process owes it no suspicion."""
-    record = replace(attempt.record, attempt_at=None, ran=attempt.ran(), alone=False)
-    await attempt.commit(Writes(session=SessionPatch(release=True), turns=(record,)), (), ())
+    """Leave the turn at its checkpoint, on purpose: the process is going."""
+    world = attempt.world
+    decide = partial(let_go, fence=attempt.fence, ran=attempt.ran())
+    record = await world.store.amend(world.ref, Ask(turn_id=attempt.turn_id), decide)
+    if record is not None:
+        attempt.record = record

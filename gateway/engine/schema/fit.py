@@ -51,18 +51,18 @@ def _references(schema: Json) -> Iterable[str]:
 
 
 def _leads_somewhere(reference: str, schema: JsonObject) -> bool:
-    if not reference.startswith("#"):
+    if reference != "#" and not reference.startswith("#/"):
         return False
     here: Json = schema
     for step in reference.removeprefix("#").split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, list) and name.isdecimal() and int(name) < len(here):
-            here = here[int(name)]
-        elif isinstance(here, dict) and name in here:
+        if isinstance(here, dict) and name in here:
             here = here[name]
+        elif isinstance(here, list) and name.isdecimal() and int(name) < len(here):
+            here = here[int(name)]
         else:
             return False
-    return reference in ("#", "") or reference.startswith("#/")
+    return True
 
 
 def _formats() -> FormatChecker:

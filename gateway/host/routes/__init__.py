@@ -123,7 +123,7 @@ def turn_routes(api: Api) -> tuple[Route, ...]:
         ),
         Route(
             method="GET",
-            path=f"{SESSION}/transcript",
+            path="/agents/{agent}/sessions/{history}/transcript",
             name="transcript",
             about="The conversation; of an archived generation under `<session>#g<number>`.",
             handler=read.transcript,

@@ -19,7 +19,7 @@ LIMIT = 50
 
 
 async def transcript(call: Call) -> web.StreamResponse:
-    key, generation = archived(call.path["session"])
+    key, generation = archived(call.path["history"])
     session = call.api.session(call.path["agent"], key)
     if await call.api.runtime.store.session(session.ref) is None:
         raise NotFoundError(f"no session {key!r}", fix="list them: GET /sessions")
@@ -58,7 +58,7 @@ async def events(call: Call) -> web.StreamResponse:
 
 def _cursor(call: Call) -> int:
     """A browser that comes back sends the header beside the query of its first visit."""
-    given = call.request.headers.get("Last-Event-ID") or call.query.get("after") or "0"
+    given = call.request.headers.get("Last-Event-ID", call.query.get("after", "0"))
     if not (given.isascii() and given.isdigit() and len(given) <= 18):
         raise BadRequestError(
             "the cursor must be the id of an event: a whole number",

@@ -46,13 +46,13 @@ _TOKEN = re.compile(
     | (?P<dollar> \$(?P<tag>[^\W\d]\w*)?\$ )
     | (?P<unicode> [uU]&" )
     | (?P<quoted> "(?:[^"]|"")*" )
-    | (?P<word> [^\W\d][\w$]* )
+    | (?P<word> (?![eE]')[^\W\d][\w$]* )
     | (?P<number> \d[\w.]* )
     | (?P<numbered> \$\d )
     | (?P<literal> \?\? )
     | (?P<parameter> \? )
     | (?P<end> ; )
-    | (?P<other> [^'"] )
+    | (?P<other> (?![eE]')[^'"] )
     """,
     re.VERBOSE | re.DOTALL,
 )

@@ -19,7 +19,11 @@ from gateway.stores.postgres.rows import Cells
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
+LOST = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+"""What the driver raises about a connection that can't be used any more."""
+
 CLOSE_WITHIN = 5.0
+END_WITHIN = 2.0
 IDLE_WITHIN = 10.0
 """Seconds after which the server takes the locks of a transaction from a process that says nothing."""
 STATEMENTS = 512
@@ -39,6 +43,7 @@ class Link:
         self._size = size
         self._idle: list[Connection] = []
         self._lent: set[Connection] = set()
+        self._making: set[asyncio.Task[Connection]] = set()
         self._open = False
 
     def open(self) -> None:
@@ -59,6 +64,8 @@ class Link:
                     await self._free.acquire()
         for connection in self._lent:
             connection.terminate()
+        if self._making:
+            await asyncio.wait(self._making, timeout=CLOSE_WITHIN)
 
     async def fetch(self, sql: str, *arguments: object) -> list[Cells]:
         async with self.use() as connection:
@@ -79,17 +86,13 @@ class Link:
         try:
             yield connection
         except asyncpg.PostgresError as exc:
-            await self._end(connection)
+            await self._end(connection, cancelled=False)
             raise translated(exc) from exc
-        except (asyncpg.InterfaceError, OSError, TimeoutError) as exc:
+        except LOST as exc:
             connection.terminate()
             raise translated(exc) from exc
-        except Exception:
-            await self._end(connection)
-            raise
-        except BaseException:
-            # Cancelled while the server worked: what it did is unknown, and so is what it will say.
-            connection.terminate()
+        except BaseException as exc:
+            await self._end(connection, cancelled=not isinstance(exc, Exception))
             raise
         finally:
             self._give(connection)
@@ -142,22 +145,41 @@ class Link:
             self._idle.append(connection)
         self._free.release()
 
-    async def _end(self, connection: Connection) -> None:
-        """Leave no transaction behind."""
-        if connection.is_closed() or not connection.is_in_transaction():
+    async def _end(self, connection: Connection, *, cancelled: bool) -> None:
+        """Leave no transaction behind. After a cancellation the driver first has to stop the
+        statement, and only then knows where the server stands: hence the ``ROLLBACK`` in any case."""
+        if not (cancelled or connection.is_in_transaction()):
             return
         try:
-            await connection.execute("ROLLBACK", timeout=CLOSE_WITHIN)
-        except BaseException as exc:
+            async with asyncio.timeout(END_WITHIN):
+                await connection.execute("ROLLBACK")
+        except (asyncpg.PostgresError, *LOST):
             connection.terminate()
-            if not isinstance(exc, Exception):
-                raise
+        except BaseException:
+            connection.terminate()
+            raise
 
     async def _connect(self) -> Connection:
+        """Made in a task of the link's own: the driver can't be cancelled cleanly half-way into a
+        handshake, so a caller that goes leaves the connection to the next."""
+        making = asyncio.get_running_loop().create_task(connect(self._url, self._timeout))
+        self._making.add(making)
+        making.add_done_callback(self._making.discard)
         try:
-            return await connect(self._url, self._timeout)
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as exc:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._keep)
+            raise
+        except (asyncpg.PostgresError, *LOST) as exc:
             raise translated(exc) from exc
+
+    def _keep(self, made: asyncio.Task[Connection]) -> None:
+        if made.cancelled() or made.exception() is not None:
+            return
+        if self._open and len(self._idle) + len(self._lent) < self._size:
+            self._idle.append(made.result())
+        else:
+            made.result().terminate()
 
 
 async def connect(url: str, timeout: float) -> Connection:
@@ -188,5 +210,5 @@ async def connect(url: str, timeout: float) -> Connection:
 
 
 async def _farewell(connection: Connection) -> None:
-    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+    with suppress(asyncpg.PostgresError, *LOST):
         await connection.close(timeout=CLOSE_WITHIN)

@@ -32,13 +32,15 @@ from gateway.engine.records import Fence, LocalCall, Writes
 from gateway.stores.handle import HandleError
 from gateway.stores.postgres.faults import RERUN, RerunError, sqlstate, translated
 from gateway.stores.postgres.handle import Connection, PostgresHandle, too_long
-from gateway.stores.postgres.link import IDLE_WITHIN
 from gateway.stores.postgres.schema import Place, literal
 from gateway.stores.postgres.writes import held
 
 log = logging.getLogger(__name__)
 
 SLOW = 0.025
+IDLE = 2
+"""This many limits without a statement and the server takes the locks back: a process that was
+frozen inside a tool must not hold its session for ever."""
 RERUNS = 5
 CLOSE_WITHIN = 5.0
 
@@ -232,7 +234,7 @@ class Locals:
             raise RerunError from error
         if not connection.closed:
             return error
-        if job.seconds < IDLE_WITHIN:
+        if job.seconds < self._limit * IDLE:
             raise StoreUnavailableError("the connection was lost while a tool ran") from error
         return HandleError(too_long(self._limit))
 
@@ -332,7 +334,7 @@ class _Texts:
         settings = (
             "SET application_name = 'june-gateway tools'; SET search_path = pg_catalog, pg_temp;"
             f" SET statement_timeout = {own}; SET tcp_user_timeout = {own};"
-            f" SET idle_in_transaction_session_timeout = {int(IDLE_WITHIN * 1000)};"
+            f" SET idle_in_transaction_session_timeout = {tools * IDLE};"
             " SET standard_conforming_strings = on;"
             " SET default_transaction_isolation = 'read committed'"
         )

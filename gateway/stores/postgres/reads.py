@@ -58,9 +58,10 @@ class Reads:
         return session_from(row) if row is not None else None
 
     async def messages(
-        self, ref: SessionRef, generation: int, after: int = -1
+        self, ref: SessionRef, generation: int, after: int = -1, limit: int | None = None
     ) -> Sequence[MessageRow]:
-        found = await self._link.fetch(SQL["messages"], *address(ref), generation, after)
+        where = (*address(ref), generation, after, limit)
+        found = await self._link.fetch(SQL["messages"], *where)
         return [message_from(row) for row in found]
 
     async def turn(self, ref: SessionRef, turn_id: str) -> TurnRecord | None:

@@ -138,7 +138,12 @@ def session_summary_from(cells: Cells) -> SessionSummary:
 
 
 def turn_summary_from(cells: Cells) -> TurnSummary:
-    return TurnSummary(ref=_ref(cells[0], cells[1]), turn=turn_from(cells[2:]))
+    opening = cells[2:8]
+    return TurnSummary(
+        ref=_ref(cells[0], cells[1]),
+        turn=turn_from(cells[8:]),
+        opening=message_from(opening) if opening[0] is not None else None,
+    )
 
 
 def request_summary_from(cells: Cells) -> RequestSummary:

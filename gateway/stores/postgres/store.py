@@ -28,7 +28,7 @@ from gateway.engine.kinds import Millis, SessionId, SessionRef
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.stores.postgres.faults import RerunError, checked_url, translated
-from gateway.stores.postgres.link import Connection, Link
+from gateway.stores.postgres.link import LOST, Connection, Link
 from gateway.stores.postgres.local import RERUNS, Locals
 from gateway.stores.postgres.reads import SQL, Reads, address, view_query
 from gateway.stores.postgres.rows import Cells, view_from
@@ -73,7 +73,7 @@ class PostgresStore(Reads):
             connection = await asyncpg.connect(
                 self._url, timeout=self._timeout, command_timeout=self._timeout * 3
             )
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as exc:
+        except (asyncpg.PostgresError, *LOST) as exc:
             raise translated(exc) from exc
         try:
             place = await prepare(connection)

@@ -64,14 +64,15 @@ def _part(piece: str, columns: str, *, table: str = "", read: str = "") -> Part:
 _SAVED = (
     "cancel text, cancel_at bigint, state text, surface text, edition text, opening bigint,"
     "started_at bigint, ended_at bigint, attempt_at bigint, ran bigint, attempts bigint,"
-    "crashes bigint, suspect bigint, alone boolean, request text, text text, error text"
+    "crashes bigint, suspect bigint, alone boolean, request text, answer bigint, error text"
 )
 NEW_TURNS = _part(
     "new_turn",
-    "turn_id text, number bigint, generation bigint, content_hash text, source text, speaker text,"
+    "turn_id text, number bigint, generation bigint, body text, content_hash text, source text, speaker text,"
     f"queued_at bigint, {_SAVED}",
 )
-OPENINGS = _part("openings", "body text")
+OPENINGS = _part("openings", "content text")
+OPENED = _part("opened", "turn bigint", read="row")
 SESSION = _part(
     "session",
     "epoch bigint, generation bigint, owner text, release boolean, reset_at bigint,"
@@ -93,7 +94,7 @@ TURNS = _part(
     "turns",
     f"id bigint, {_SAVED}",
     read="row cancel cancel_at state surface edition opening started_at ended_at attempt_at ran"
-    " attempts crashes suspect alone request text error",
+    " attempts crashes suspect alone request answer error",
 )
 CANCELS = _part("cancels", "turn bigint, reason text, at bigint")
 REQUESTS = _part(
@@ -179,8 +180,11 @@ def _parts(writes: Writes) -> Iterable[tuple[Part, Rows]]:
     if writes.new_turn is not None:
         new = (_marked(writes.new_turn, {mark.turn: mark for mark in writes.cancels}),)
         yield NEW_TURNS, new
-        yield OPENINGS, new
+        if writes.new_turn.content is not None:
+            yield OPENINGS, new
     yield from _checkpoint(writes)
+    if writes.opened:
+        yield OPENED, writes.opened
     if writes.turns or writes.cancels:
         yield from _turns(writes.turns, writes.cancels)
     if writes.usage or writes.companions:
@@ -297,7 +301,7 @@ def _text(shape: Shape) -> str:
         pieces = [numbers.fill(SQL["fence_held"], "session")]
     if shape.numbered:
         pieces.append(numbers.fill(SQL["mailbox_numbered"], "number"))
-    elif any(part in UPDATES or part is SESSION for part, _ in shape.parts):
+    elif any(part in UPDATES or part in {SESSION, OPENED} for part, _ in shape.parts):
         pieces.append(SQL["mailbox"])
     pieces += [_piece(part, rows, numbers, new=shape.numbered) for part, rows in shape.parts]
     written = SQL["written"]

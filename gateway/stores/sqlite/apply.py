@@ -34,6 +34,7 @@ SAVE_STEP = SQL["save_step"]
 INSERT_USAGE = SQL["insert_usage"]
 INSERT_EVENT = SQL["insert_event"]
 SAVE_TURN = SQL["save_turn"]
+DROP_OPENING = SQL["drop_opening"]
 
 
 def check_fence(cursor: sqlite3.Cursor, fence: Fence) -> None:
@@ -45,13 +46,9 @@ def apply(cursor: sqlite3.Cursor, session: int | None, writes: Writes) -> None:
     """Write all rows, in the order of the fields; the savepoint around it makes that one act."""
     if session is None and (writes.session or writes.new_turn or writes.messages):
         raise ValueError("these rows need a session: ask with create=True")
+    if writes.session is not None or writes.new_turn is not None or writes.turns:
+        writes = _apply_session(cursor, session, writes)
     execute = cursor.execute
-    if writes.session is not None:
-        execute(SQL["patch_session"], (session, *patch_values(writes.session)))
-    if writes.new_turn is not None:
-        writes = _insert_turn(cursor, session, writes.new_turn, writes)
-    elif writes.turns and writes.session is None:
-        execute(SQL["touch_session"], (session,))
     for message in writes.messages:
         execute(INSERT_MESSAGE, (session, *message_values(message)))
     for step in writes.steps:
@@ -62,8 +59,21 @@ def apply(cursor: sqlite3.Cursor, session: int | None, writes: Writes) -> None:
         cursor.executemany(INSERT_EVENT, map(event_values, writes.events))
     for turn in writes.turns:
         execute(SAVE_TURN, saved_turn_values(turn))
+    for turn in writes.opened:
+        execute(DROP_OPENING, (turn.row,))
     if writes.cancels or writes.requests or writes.votes or writes.editions or writes.companions:
         _apply_rest(cursor, writes)
+
+
+def _apply_session(cursor: sqlite3.Cursor, session: int | None, writes: Writes) -> Writes:
+    """The session row's changes and the new turn. A saved turn counts as activity."""
+    if writes.session is not None:
+        cursor.execute(SQL["patch_session"], (session, *patch_values(writes.session)))
+    elif writes.new_turn is None:
+        cursor.execute(SQL["touch_session"], (session,))
+    if writes.new_turn is not None:
+        writes = _insert_turn(cursor, session, writes.new_turn, writes)
+    return writes
 
 
 def _apply_rest(cursor: sqlite3.Cursor, writes: Writes) -> None:
@@ -89,7 +99,8 @@ def _insert_turn(
     """Insert the new turn and put its number wherever the other rows say ``NEW_TURN``."""
     cursor.execute(SQL["insert_turn"], (session, *new_turn_values(turn)))
     row = TurnRow(cursor.lastrowid or 0)
-    cursor.execute(SQL["insert_opening"], (row, turn.body))
+    if turn.content is not None:
+        cursor.execute(SQL["insert_opening"], (row, turn.content))
     cursor.execute(SQL["number_session"], (session, turn.number + 1))
     return replace(
         writes,

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from typing import Any, cast
 
 from gateway.engine.records import LocalCall, Rows
 from gateway.stores.handle import FetchedRows, HandleError
@@ -61,7 +62,7 @@ class _Visit:
         self.outage: sqlite3.Error | None = None
 
 
-_Run = Callable[[str, "tuple[object, ...] | list[object]", bool], FetchedRows]
+_Run = Callable[[str, object, bool], FetchedRows]
 
 
 class ToolHandle:
@@ -80,7 +81,7 @@ class ToolHandle:
         return self._run(sql, parameters, False)
 
     def executemany(self, sql: str, parameters: list[tuple[object, ...]]) -> Rows:
-        return self._run(sql, [*parameters], True)
+        return self._run(sql, parameters, True)
 
 
 class Guard:
@@ -153,17 +154,16 @@ class Guard:
     def _executor(self, visit: _Visit) -> _Run:
         connection = self._connection
 
-        def run(sql: str, parameters: tuple[object, ...] | list[object], many: bool) -> FetchedRows:
+        def run(sql: str, parameters: object, many: bool) -> FetchedRows:
             self._check(visit)
-            if isinstance(parameters, dict):
-                raise HandleError("parameters are a tuple or a list, one value per ?")
+            values = _positional(parameters)
             cursor = connection.cursor()
             try:
                 text = f"/* tool */ {sql}"
                 if many:
-                    cursor.executemany(text, parameters)
+                    cursor.executemany(text, values)
                 else:
-                    cursor.execute(text, parameters)
+                    cursor.execute(text, values)
                 return FetchedRows(cursor.fetchall(), cursor.rowcount)
             except sqlite3.Error as exc:
                 self._explain(visit, exc)
@@ -241,10 +241,18 @@ class Guard:
         return sqlite3.SQLITE_OK
 
 
+def _positional(parameters: object) -> list[Any]:
+    if not isinstance(parameters, (tuple, list)):
+        raise HandleError("parameters are a tuple or a list, one value per ?")
+    return cast("list[Any]", parameters)
+
+
 _LOST = "the tool's statement ended the store's transaction; nothing it wrote is kept"
 
 
 def _refusal(action: int, first: str, second: str) -> str:
+    if action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", ""):
+        return ""  # full-text search reads it by itself
     if action in _DENIED:
         return _DENIED[action]
     if action == sqlite3.SQLITE_FUNCTION:

@@ -21,6 +21,7 @@ from gateway.engine.records import (
 )
 from gateway.stores.sqlite.readers import Readers
 from gateway.stores.sqlite.rows import (
+    MESSAGE,
     SQL,
     Row,
     read_edition,
@@ -60,9 +61,10 @@ class ReadingStore:
         return read_session(row) if row else None
 
     async def messages(
-        self, ref: SessionRef, generation: int, after: int = -1
+        self, ref: SessionRef, generation: int, after: int = -1, limit: int | None = None
     ) -> Sequence[MessageRow]:
-        found = await self._readers.all(SQL["messages"], ref.agent, ref.key, generation, after)
+        where = (ref.agent, ref.key, generation, after, limit)
+        found = await self._readers.all(SQL["messages"], *where)
         return list(map(read_message, found))
 
     async def turn(self, ref: SessionRef, turn_id: str) -> TurnRecord | None:
@@ -107,9 +109,7 @@ class ReadingStore:
             found = await self._readers.all(SQL["list_turns"], state, limit)
         else:
             found = await self._readers.all(SQL["list_turns_of"], state, limit, ref.agent, ref.key)
-        return [
-            TurnSummary(ref=SessionRef(row[0], row[1]), turn=read_turn(row[2:])) for row in found
-        ]
+        return list(map(_turn_summary, found))
 
     async def list_requests(self, *, limit: int = 50) -> Sequence[RequestSummary]:
         return list(map(_request_summary, await self._readers.all(SQL["list_requests"], limit)))
@@ -126,6 +126,15 @@ class ReadingStore:
             "cost": format(sum(costs, Decimal(0)), "f") if costs else None,
             "calls": len(found),
         }
+
+
+def _turn_summary(row: Row) -> TurnSummary:
+    opening = row[2 : 2 + MESSAGE]
+    return TurnSummary(
+        ref=SessionRef(row[0], row[1]),
+        turn=read_turn(row[2 + MESSAGE :]),
+        opening=read_message(opening) if opening[0] is not None else None,
+    )
 
 
 def _request_summary(row: Row) -> RequestSummary:

@@ -65,7 +65,7 @@ read_request = _reader(RequestRecord)
 read_vote = _reader(VoteRow)
 read_edition = _reader(EditionRow)
 
-_EVENT, _MESSAGE = len(_names(EventRow)), len(_names(MessageRow))
+_EVENT, MESSAGE = len(_names(EventRow)), len(_names(MessageRow))
 
 
 def read_session(row: Row) -> SessionRow:
@@ -85,8 +85,8 @@ def read_session(row: Row) -> SessionRow:
 
 
 def read_logged(row: Row) -> LoggedEvent:
-    message = row[_EVENT : _EVENT + _MESSAGE]
-    usage = row[_EVENT + _MESSAGE :]
+    message = row[_EVENT : _EVENT + MESSAGE]
+    usage = row[_EVENT + MESSAGE :]
     return LoggedEvent(
         event=read_event(row[:_EVENT]),
         message=read_message(message) if message[0] is not None else None,
@@ -96,7 +96,16 @@ def read_logged(row: Row) -> LoggedEvent:
 
 # Values in the order of the statement that takes them.
 _SAVED = _names(TurnRecord)[_names(TurnRecord).index("state") : -1]
-_GIVEN = ["turn_id", "number", "generation", "content_hash", "source", "speaker", "queued_at"]
+_GIVEN = [
+    "turn_id",
+    "number",
+    "generation",
+    "body",
+    "content_hash",
+    "source",
+    "speaker",
+    "queued_at",
+]
 
 new_turn_values: Values = attrgetter(*_GIVEN, "cancel", "cancel_at", *_SAVED)
 saved_turn_values: Values = attrgetter(*_SAVED, "row")

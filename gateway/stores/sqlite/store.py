@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
@@ -50,6 +51,11 @@ class _Open:
     guard: Guard
     writer: Writer
 
+    def drop(self) -> None:
+        """Let go before the writer ever started."""
+        self.connection.close()
+        self.lock.release()
+
 
 class SqliteStore(ReadingStore):
     """One host's store.
@@ -79,13 +85,17 @@ class SqliteStore(ReadingStore):
         if self._opened is not None:
             return
         loop = asyncio.get_running_loop()
-        opened = await asyncio.to_thread(self._prepare, loop)
+        preparing = loop.run_in_executor(None, self._prepare, loop)
+        try:
+            opened = await asyncio.shield(preparing)
+        except asyncio.CancelledError:
+            preparing.add_done_callback(_abandon)
+            raise
         try:
             self._readers = Readers(self.path)
             await self._readers.open()
         except BaseException:
-            opened.connection.close()
-            opened.lock.release()
+            opened.drop()
             raise
         opened.writer.start()
         self._opened = opened
@@ -95,39 +105,38 @@ class SqliteStore(ReadingStore):
         opened, self._opened = self._opened, None
         if opened is None:
             return
+        await self._readers.close()
+        stopped = await opened.writer.stop(2 * self._tool_limit)
         if self._ticking is not None:
             self._ticking.cancel()
             self._ticking = None
-        await self._readers.close()
-        if await opened.writer.stop(2 * self._tool_limit):
+        if stopped:
             opened.lock.release()
         else:
             _log.error("a tool doesn't return, so %s stays locked by this process", self.path)
 
     def _prepare(self, loop: asyncio.AbstractEventLoop) -> _Open:
-        self.path = Path(self.path).absolute()
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = LockFile(self.path)
-        except OSError as exc:
-            raise ConfigError(
-                f"can't write beside {self.path}: {exc.strerror}",
-                fix="point DATABASE_URL at a folder this user may write",
-            ) from exc
-        try:
-            connection = connect(self.path)
-        except BaseException:
-            lock.release()
-            raise
-        try:
-            migrate(connection, self.path, load_migrations("sqlite"))
-            # The lock says that whoever beat before is gone.
-            connection.execute(SQL["forget_hosts"])
-            guard = Guard(connection, self._tool_limit)
-        except BaseException as exc:
-            connection.close()
-            lock.release()
-            raise engine_error(exc) from exc
+        """Everything that waits for the disk, on a thread."""
+        self.path = self.path.resolve()
+        with ExitStack() as undo:
+            try:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = LockFile(self.path)
+                undo.callback(lock.release)
+                connection = connect(self.path)
+                undo.callback(connection.close)
+                migrate(connection, self.path, load_migrations("sqlite"))
+                # The lock says that whoever beat before is gone.
+                connection.execute(SQL["forget_hosts"])
+                guard = Guard(connection, self._tool_limit)
+            except OSError as exc:
+                raise ConfigError(
+                    f"can't open {self.path} for writing: {exc.strerror}",
+                    fix="point DATABASE_URL at a file in a folder this user may write",
+                ) from exc
+            except sqlite3.Error as exc:
+                raise engine_error(exc) from exc
+            undo.pop_all()
         return _Open(loop, lock, connection, guard, Writer(connection, loop))
 
     # -- writes --------------------------------------------------------------------------------
@@ -146,7 +155,7 @@ class SqliteStore(ReadingStore):
         piece = LocalPiece(future, fence, call, opened.guard, self._local_done)
         self._local_calls += 1
         if self._ticking is None:
-            self._tick()
+            self._tick(opened)
         await _submit(opened, piece)
 
     async def beat(self, owner: str) -> None:
@@ -162,15 +171,12 @@ class SqliteStore(ReadingStore):
     def _local_done(self) -> None:
         self._local_calls -= 1
 
-    def _tick(self) -> None:
+    def _tick(self, opened: _Open) -> None:
         """Look after sync tools for as long as any waits or runs."""
-        opened = self._opened
-        self._ticking = None
-        if opened is None:
-            return
         opened.guard.interrupt_overdue()
+        self._ticking = None
         if self._local_calls:
-            self._ticking = opened.loop.call_later(self._tool_limit / 10, self._tick)
+            self._ticking = opened.loop.call_later(self._tool_limit / 10, self._tick, opened)
 
     @property
     def stuck(self) -> tuple[str, str, float] | None:
@@ -187,6 +193,12 @@ class SqliteStore(ReadingStore):
     @override
     def __repr__(self) -> str:
         return f"SqliteStore({str(self.path)!r})"
+
+
+def _abandon(preparing: asyncio.Future[_Open]) -> None:
+    """Whoever wanted the store open was cancelled while it was being prepared."""
+    if preparing.exception() is None:
+        preparing.result().drop()
 
 
 async def _submit(opened: _Open, piece: Piece) -> object:

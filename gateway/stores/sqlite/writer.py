@@ -99,7 +99,7 @@ class Writer:
             group = [piece]
             try:
                 self._collect(group)
-            except BaseException as exc:
+            except BaseException as exc:  # noqa: BLE001 - the callers get it
                 _log.exception("the store's writer failed; nothing of this group was kept")
                 self._roll_back()
                 self._answer([(one, None, _unknown(exc)) for one in group])

@@ -129,7 +129,7 @@ class FakeAnthropic:
             while await self._exchange(reader, writer, number):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the client is gone, or never spoke HTTP
+            pass  # the client is gone
         except asyncio.CancelledError:
             pass  # the server is closing; a task that ends cancelled would be reported as an error
         finally:
@@ -141,12 +141,15 @@ class FakeAnthropic:
     ) -> bool:
         """Read one request and answer it; whether the connection may carry another."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        method, target, _ = head[0].split(" ", 2)
         headers = {
             name.strip().lower(): value.strip()
             for name, _, value in (line.partition(":") for line in head[1:] if line)
         }
-        raw = await _read_body(reader, headers)
+        try:
+            method, target, _ = head[0].split(" ", 2)
+            raw = await _read_body(reader, headers)
+        except ValueError:
+            return False  # never spoke HTTP
         exchange = Exchange(method, target, headers, raw, {}, connection)
         self.requests.append(exchange)
         line = _Line(reader, writer, exchange, len(self.requests))

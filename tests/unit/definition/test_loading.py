@@ -60,6 +60,8 @@ def test_a_directory_becomes_an_agent(tmp_path: Path) -> None:
     assert loaded.schedules["daily"].seed == "Write the digest."
     assert [skill.name for skill in loaded.skills] == ["returns"]
     assert loaded.warnings == ()
+    (note,) = loaded.notes
+    assert str(note) == f"{tmp_path}/schedules/daily.md: is valid; schedules don't run yet"
 
 
 def test_the_file_names_the_tool_and_private_files_are_skipped(tmp_path: Path) -> None:
@@ -154,7 +156,9 @@ def test_schedules_of_code(tmp_path: Path) -> None:
 
 def test_channels_are_named_and_run_only_when_asked_for(tmp_path: Path) -> None:
     root = write(tmp_path, {"channels/slack.py": "raise RuntimeError('boom')\n"})
-    assert load_agent(root, env={}).channels == ("slack",)
+    found = load_agent(root, env={})
+    assert found.channels == ("slack",)
+    assert str(found.notes[0]).endswith("slack.py: is found; channels aren't mounted yet")
     with pytest.raises(DefinitionError, match=r"slack\.py:1: fails on import: RuntimeError: boom"):
         load_agent(root, env={}, run_channels=True)
     (root / "channels/slack.py").write_text("def channel(env):\n    return None\n")
@@ -304,6 +308,16 @@ def test_an_agent_that_is_only_looked_at_has_a_model_that_refuses(tmp_path: Path
 def request(text: str) -> ModelRequest:
     edition = Edition(hash="", body="", model="m", system=text, tools=())
     return ModelRequest(edition=edition, messages=(), history=0, turn_id="t", session="s")
+
+
+def test_a_hook_may_be_an_object(tmp_path: Path) -> None:
+    hook = """
+        class Hook:
+            async def __call__(self, *, policy, scope, by, principal, request, speaker, services):
+                return by == "console:lead"
+    """
+    loaded = load(tmp_path, {"agent.py": agent_py("    authorize_answer=Hook(),", hook)})
+    assert loaded.definition.authorize_answer is loaded.agent.authorize_answer
 
 
 # -- services --------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ import pytest
 from anthropic import AsyncAnthropic
 
 from gateway.engine.errors import ConfigError
+from gateway.engine.kinds import JsonObject
 from gateway.engine.messages import Reasoning, Text
 from gateway.engine.model import (
     Alive,
@@ -37,6 +37,7 @@ from gateway.testing.fake_anthropic import (
     ping,
     say,
 )
+from gateway.testing.fake_anthropic.spec import Part
 from tests.unit.models.transcripts import MODEL, Talk, edition, result
 
 KEY = "sk-ant-api03-test"
@@ -122,28 +123,21 @@ async def test_connections_are_used_again() -> None:
 
 def test_every_event_loop_gets_connections_of_its_own() -> None:
     """A pooled connection of a loop that is gone would fail the first call of the next."""
+    model = anthropic(MODEL)
     texts: list[str] = []
 
-    async def one_loop(fake_url: str, model: AnthropicModel) -> None:
-        texts.append((await reply_to(model)).text)
-        if len(texts) == 2:
-            await model.close()
-        else:
-            client, model._client = model._client, None
-            assert client is not None
-            await client.close()
-            model._client = client
+    async def one_loop() -> None:
+        async with FakeAnthropic([say("Hi")]) as fake:
+            model._access = Access(api_key=KEY, base_url=fake.url)
+            texts.append((await reply_to(model)).text)
+            assert model._client is not None
+            await (
+                model._client.close()
+            )  # and it stays the model's, as after a loop that was stopped
 
     def both() -> None:
-        model = anthropic(MODEL, api_key=KEY)
-        for _ in range(2):
-
-            async def run() -> None:
-                async with FakeAnthropic([say("Hi")]) as fake:
-                    model._access = Access(api_key=KEY, base_url=fake.url)
-                    await one_loop(fake.url, model)
-
-            asyncio.run(run())
+        asyncio.run(one_loop())
+        asyncio.run(one_loop())
 
     thread = threading.Thread(target=both)
     thread.start()
@@ -187,7 +181,11 @@ async def test_the_hosts_settings_fill_in_only_what_the_author_left_open() -> No
 # -- what comes back -------------------------------------------------------------------------------
 async def test_thinking_text_and_calls_arrive_with_their_own_names() -> None:
     kit = edition(tools=[ToolSpec("crm.find", "", {"type": "object"})])
-    parts = [Think("Let me look."), Say("One moment."), Call("crm_find", {"id": 7}, id="c1")]
+    parts: list[Part] = [
+        Think("Let me look."),
+        Say("One moment."),
+        Call("crm_find", {"id": 7}, id="c1"),
+    ]
     async with FakeAnthropic([Reply(content=parts)]) as fake, using(fake) as model:
         *deltas, last = await ask(model, Talk().user().request(kit))
     assert isinstance(last, ModelReply)
@@ -202,16 +200,14 @@ async def test_thinking_text_and_calls_arrive_with_their_own_names() -> None:
 
 
 async def test_the_bill_is_the_providers_record_priced() -> None:
-    usage = {
+    usage: JsonObject = {
         "input_tokens": 10,
         "cache_creation_input_tokens": 5,
         "cache_read_input_tokens": 7,
         "output_tokens": 20,
         "iterations": [{"type": "compaction", "input_tokens": 180_000, "output_tokens": 0}],
     }
-    script = [
-        Reply(content=[Say("Hi")], usage=json.loads(json.dumps(usage)), model="claude-opus-5-5")
-    ]
+    script = [Reply(content=[Say("Hi")], usage=usage, model="claude-opus-5-5")]
     async with FakeAnthropic(script) as fake, using(fake) as model:
         bill = (await reply_to(model)).usage
     assert (bill.input, bill.cache_write, bill.cache_read, bill.output) == (10, 5, 7, 20)

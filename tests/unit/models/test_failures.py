@@ -216,7 +216,21 @@ def test_a_wrong_address_is_a_final_error_that_names_the_setting() -> None:
     assert not isinstance(mapped, ModelUnavailableError)
 
 
-def test_the_cause_of_a_connection_error_is_named() -> None:
+@pytest.mark.parametrize(
+    ("cause", "retried"),
+    [
+        (httpx2.ConnectError("All connection attempts failed"), True),
+        (ConnectionResetError("reset"), True),
+        (httpx2.UnsupportedProtocol("ftp"), False),
+        (TypeError("ours"), False),
+        (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "ours"), False),
+    ],
+)
+def test_a_connection_error_is_judged_by_its_cause_and_names_it(
+    cause: Exception, retried: bool
+) -> None:
     error = anthropic.APIConnectionError(request=REQUEST)
-    error.__cause__ = httpx2.ConnectError("All connection attempts failed")
-    assert "ConnectError: All connection attempts failed" in str(from_exception(error, scrub))
+    error.__cause__ = cause
+    mapped = from_exception(error, scrub)
+    assert isinstance(mapped, ModelUnavailableError) is retried
+    assert f"{type(cause).__name__}: " in str(mapped)

@@ -20,9 +20,11 @@ from gateway.engine.messages import (
     ToolCall,
     ToolResult,
 )
+from gateway.engine.model import ToolSpec
 from gateway.engine.records import MessageRow
-from gateway.engine.wire import message_body, message_from
+from gateway.engine.wire import edition_from, make_edition, message_body, message_from
 from gateway.models._wire import encode
+from gateway.models.anthropic import anthropic
 from tests.unit.models.accepting import accepted
 from tests.unit.models.transcripts import Talk, call, edition, result, thought
 
@@ -178,6 +180,19 @@ def test_an_envelope_is_the_same_on_every_replay_and_another_in_every_turn() -> 
     first, second = (str(b["text"]) for b in _blocks(one.wire()[0]))
     assert first != second
     assert "Same" in first
+
+
+@settings(max_examples=60)
+@given(_object, _text)
+def test_a_stored_edition_comes_to_the_same_bytes(schema: JsonObject, words: str) -> None:
+    made = make_edition(
+        model="claude-haiku-4-5",
+        system=words,
+        tools=(ToolSpec("b", words, {"properties": {"z": 1, "a": schema}}), ToolSpec("a", "", {})),
+        settings=anthropic("claude-haiku-4-5").settings,
+    )
+    read = edition_from(made.hash, made.body)
+    assert encode(Talk().user().body(made)) == encode(Talk().user().body(read))
 
 
 def test_the_order_of_arguments_is_kept() -> None:

@@ -111,7 +111,7 @@ LEFT JOIN gw.turns t ON t.id = (
 
 -- name: view_turn
 CASE WHEN t.id IS NOT NULL THEN
-  (SELECT row({turn_columns}) FROM gw.openings o WHERE o.turn = t.id) END
+  (SELECT row({turn_columns}) FROM (SELECT) one LEFT JOIN gw.openings o ON o.turn = t.id) END
 
 -- name: view_tail
 ARRAY(
@@ -147,25 +147,27 @@ ARRAY(
 t.id, t.turn_id, t.number, t.generation, t.state, t.cancel, t.source, t.speaker, {last_seq}
 
 -- name: turn_columns
-t.id, t.turn_id, t.number, t.generation, o.body, t.content_hash, t.source, t.speaker, t.queued_at,
+t.id, t.turn_id, t.number, t.generation, t.body, o.content, t.content_hash, t.source, t.speaker, t.queued_at,
 t.cancel, t.cancel_at, t.state, t.surface, t.edition, t.opening, t.started_at, t.ended_at,
-t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.text, t.error,
+t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.answer, t.error,
 {last_seq}
 
 -- name: find_turn
-SELECT {turn_columns} FROM gw.turns t JOIN gw.openings o ON o.turn = t.id
+SELECT {turn_columns} FROM gw.turns t LEFT JOIN gw.openings o ON o.turn = t.id
 WHERE t.session = (SELECT s.id FROM gw.sessions s WHERE s.agent = $1 AND s.key = $2)
   AND t.turn_id = $3
 
 -- name: list_turns
-SELECT s.agent, s.key, {turn_columns}
-FROM gw.turns t JOIN gw.openings o ON o.turn = t.id JOIN gw.sessions s ON s.id = t.session
+SELECT s.agent, s.key, {message_columns}, {turn_columns}
+FROM gw.turns t LEFT JOIN gw.openings o ON o.turn = t.id JOIN gw.sessions s ON s.id = t.session
+LEFT JOIN gw.messages m ON m.session = s.id AND m.generation = t.generation AND m.idx = t.opening
 WHERE $1::text IS NULL OR t.state = $1
 ORDER BY t.id DESC LIMIT $2
 
 -- name: list_turns_of
-SELECT s.agent, s.key, {turn_columns}
-FROM gw.sessions s JOIN gw.turns t ON t.session = s.id JOIN gw.openings o ON o.turn = t.id
+SELECT s.agent, s.key, {message_columns}, {turn_columns}
+FROM gw.sessions s JOIN gw.turns t ON t.session = s.id LEFT JOIN gw.openings o ON o.turn = t.id
+LEFT JOIN gw.messages m ON m.session = s.id AND m.generation = t.generation AND m.idx = t.opening
 WHERE s.agent = $3 AND s.key = $4 AND ($1::text IS NULL OR t.state = $1)
 ORDER BY t.id DESC LIMIT $2
 
@@ -177,7 +179,7 @@ m.generation, m.idx, m.turn, t.turn_id, m.role, m.body
 SELECT {message_columns} FROM gw.messages m JOIN gw.turns t ON t.id = m.turn
 WHERE m.session = (SELECT s.id FROM gw.sessions s WHERE s.agent = $1 AND s.key = $2)
   AND m.generation = $3 AND m.idx > $4
-ORDER BY m.idx
+ORDER BY m.idx LIMIT $5
 
 -- name: step_columns
 p.turn, p.step, p.done, p.attempt, p.message, p.body, p.at
@@ -312,10 +314,13 @@ turns_ AS (
   SET state = u.state, surface = u.surface, edition = u.edition, opening = u.opening,
     started_at = u.started_at, ended_at = u.ended_at, attempt_at = u.attempt_at, ran = u.ran,
     attempts = u.attempts, crashes = u.crashes, suspect = u.suspect, alone = u.alone,
-    request = u.request, text = u.text, error = u.error,
+    request = u.request, answer = u.answer, error = u.error,
     cancel = coalesce(u.cancel, t.cancel), cancel_at = coalesce(u.cancel_at, t.cancel_at)
   FROM g, <rows> WHERE t.id = u.id RETURNING t.id
 )
+
+-- name: write_opened
+opened_ AS (DELETE FROM gw.openings o USING g, <rows> WHERE o.turn = u.turn)
 
 -- name: write_cancels
 cancels_ AS (

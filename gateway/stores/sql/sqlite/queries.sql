@@ -87,9 +87,9 @@ ORDER BY s.id
 t.id, t.turn_id, t.number, t.generation, t.state, t.cancel, t.source, t.speaker, {last_seq}
 
 -- name: turn_columns
-t.id, t.turn_id, t.number, t.generation, o.body, t.content_hash, t.source, t.speaker, t.queued_at,
+t.id, t.turn_id, t.number, t.generation, t.body, o.content, t.content_hash, t.source, t.speaker, t.queued_at,
 t.cancel, t.cancel_at, t.state, t.surface, t.edition, t.opening, t.started_at, t.ended_at,
-t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.text, t.error,
+t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.answer, t.error,
 {last_seq}
 
 -- name: open_turns
@@ -99,43 +99,48 @@ SELECT {head_columns} FROM gw_turns t WHERE t.session = ?1 AND t.state = 'suspen
 ORDER BY 3
 
 -- name: turn_by_row
-SELECT {turn_columns} FROM gw_turns t JOIN gw_openings o ON o.turn = t.id WHERE t.id = ?
+SELECT {turn_columns} FROM gw_turns t LEFT JOIN gw_openings o ON o.turn = t.id WHERE t.id = ?
 
 -- name: turn_by_id
-SELECT {turn_columns} FROM gw_turns t JOIN gw_openings o ON o.turn = t.id
+SELECT {turn_columns} FROM gw_turns t LEFT JOIN gw_openings o ON o.turn = t.id
 WHERE t.session = ? AND t.turn_id = ?
 
 -- name: find_turn
-SELECT {turn_columns} FROM gw_turns t JOIN gw_openings o ON o.turn = t.id
+SELECT {turn_columns} FROM gw_turns t LEFT JOIN gw_openings o ON o.turn = t.id
 WHERE t.session = (SELECT s.id FROM gw_sessions s WHERE s.agent = ? AND s.key = ?)
   AND t.turn_id = ?
 
 -- name: list_turns
-SELECT s.agent, s.key, {turn_columns}
-FROM gw_turns t JOIN gw_openings o ON o.turn = t.id JOIN gw_sessions s ON s.id = t.session
+SELECT s.agent, s.key, {message_columns}, {turn_columns}
+FROM gw_turns t LEFT JOIN gw_openings o ON o.turn = t.id JOIN gw_sessions s ON s.id = t.session
+LEFT JOIN gw_messages m ON m.session = s.id AND m.generation = t.generation AND m.idx = t.opening
 WHERE (?1 IS NULL OR t.state = ?1)
 ORDER BY t.id DESC LIMIT ?2
 
 -- name: list_turns_of
-SELECT s.agent, s.key, {turn_columns}
-FROM gw_sessions s JOIN gw_turns t ON t.session = s.id JOIN gw_openings o ON o.turn = t.id
+SELECT s.agent, s.key, {message_columns}, {turn_columns}
+FROM gw_sessions s JOIN gw_turns t ON t.session = s.id LEFT JOIN gw_openings o ON o.turn = t.id
+LEFT JOIN gw_messages m ON m.session = s.id AND m.generation = t.generation AND m.idx = t.opening
 WHERE s.agent = ?3 AND s.key = ?4 AND (?1 IS NULL OR t.state = ?1)
 ORDER BY t.id DESC LIMIT ?2
 
 -- name: insert_turn
 INSERT INTO gw_turns (
-  session, turn_id, number, generation, content_hash, source, speaker, queued_at, cancel,
+  session, turn_id, number, generation, body, content_hash, source, speaker, queued_at, cancel,
   cancel_at, state, surface, edition, opening, started_at, ended_at, attempt_at, ran, attempts,
-  crashes, suspect, alone, request, text, error
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  crashes, suspect, alone, request, answer, error
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_opening
-INSERT INTO gw_openings (turn, body) VALUES (?, ?)
+INSERT INTO gw_openings (turn, content) VALUES (?, ?)
+
+-- name: drop_opening
+DELETE FROM gw_openings WHERE turn = ?
 
 -- name: save_turn
 UPDATE gw_turns SET
   state = ?, surface = ?, edition = ?, opening = ?, started_at = ?, ended_at = ?, attempt_at = ?,
-  ran = ?, attempts = ?, crashes = ?, suspect = ?, alone = ?, request = ?, text = ?, error = ?
+  ran = ?, attempts = ?, crashes = ?, suspect = ?, alone = ?, request = ?, answer = ?, error = ?
 WHERE id = ?
 
 -- name: cancel_turn
@@ -152,7 +157,7 @@ m.generation, m.idx, m.turn, t.turn_id, m.role, m.body
 SELECT {message_columns} FROM gw_messages m JOIN gw_turns t ON t.id = m.turn
 WHERE m.session = (SELECT s.id FROM gw_sessions s WHERE s.agent = ? AND s.key = ?)
   AND m.generation = ? AND m.idx > ?
-ORDER BY m.idx
+ORDER BY m.idx LIMIT coalesce(?, -1)
 
 -- ?4 is the index of the turn's opening: what is older is never looked at.
 -- name: tail

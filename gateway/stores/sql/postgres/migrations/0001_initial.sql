@@ -41,6 +41,7 @@ CREATE TABLE gw.turns (
   turn_id text NOT NULL,
   number bigint NOT NULL,
   generation bigint NOT NULL,
+  body text NOT NULL,
   content_hash text NOT NULL,
   source text NOT NULL,
   speaker text,
@@ -60,7 +61,7 @@ CREATE TABLE gw.turns (
   suspect bigint NOT NULL,
   alone boolean NOT NULL,
   request text,
-  text text,
+  answer bigint,
   error text,
   UNIQUE (session, turn_id)
 ) WITH (fillfactor = 80);
@@ -71,7 +72,7 @@ CREATE UNIQUE INDEX turns_parked ON gw.turns (session, number) WHERE state = 'su
 
 CREATE TABLE gw.openings (
   turn bigint PRIMARY KEY,
-  body text NOT NULL
+  content text NOT NULL
 );
 
 CREATE TABLE gw.messages (

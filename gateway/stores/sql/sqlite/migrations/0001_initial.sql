@@ -34,6 +34,7 @@ CREATE TABLE gw_turns (
   turn_id TEXT NOT NULL,
   number INTEGER NOT NULL,
   generation INTEGER NOT NULL,
+  body TEXT NOT NULL,
   content_hash TEXT NOT NULL,
   source TEXT NOT NULL,
   speaker TEXT,
@@ -53,7 +54,7 @@ CREATE TABLE gw_turns (
   suspect INTEGER NOT NULL,
   alone INTEGER NOT NULL,
   request TEXT,
-  text TEXT,
+  answer INTEGER,
   error TEXT,
   UNIQUE (session, turn_id)
 );
@@ -64,7 +65,7 @@ CREATE INDEX gw_turns_parked ON gw_turns (session, number) WHERE state = 'suspen
 
 CREATE TABLE gw_openings (
   turn INTEGER PRIMARY KEY,
-  body TEXT NOT NULL
+  content TEXT NOT NULL
 );
 
 CREATE TABLE gw_messages (

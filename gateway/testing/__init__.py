@@ -1,0 +1,1 @@
+"""The kit for agent authors: crash injection, and providers that need no account."""

@@ -1,0 +1,441 @@
+"""Answers: what they must match, who may give them, what they do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gateway.engine.agent import AgentDef
+from gateway.engine.errors import (
+    AlreadyAnsweredError,
+    AuthorizeHookError,
+    GatewayError,
+    InvalidInputError,
+    ResumeAuthorizationError,
+    StaleAnswerError,
+)
+from gateway.engine.events import InputAnswered, InputVoted
+from gateway.engine.kinds import Json, JsonObject, Speaker
+from gateway.engine.loop.context import ToolContext
+from gateway.engine.outcomes import PendingInput
+from gateway.engine.session import Session
+from gateway.engine.tool import tool
+from tests.conformance.engine_kit import (
+    MAIL,
+    OTHER,
+    SLACK,
+    STRANGER,
+    Bench,
+    Hands,
+    answer,
+    error_of,
+    june,
+    kinds,
+    logged,
+    once,
+    outputs,
+    park,
+    results,
+    run,
+    soon,
+    until,
+)
+
+REQUEST: JsonObject = {"ts": "1.2"}
+
+
+class Hook:
+    """An agent's ``authorize_answer``: lets the listed people in, keeps what it was shown."""
+
+    def __init__(self, *people: str) -> None:
+        self.people = people
+        self.shown: list[Mapping[str, Any]] = []
+        self.broken = False
+
+    async def __call__(self, **shown: Any) -> bool:
+        self.shown.append(shown)
+        if self.broken:
+            raise RuntimeError("the directory is away")
+        return shown["by"] in self.people
+
+
+def asking(
+    answerers: Mapping[str, object] | None = None, hook: Hook | None = None, **options: Any
+) -> AgentDef:
+    @tool
+    async def work(ctx: ToolContext) -> Any:
+        got = await ctx.request_input(id="ok", prompt="Go on?", answerers=answerers, **options)
+        decision = ctx.decision
+        assert decision is not None
+        return {"got": got, "outcome": decision.outcome, "by": decision.by}
+
+    return june(work, script=once("work"), authorize_answer=hook)
+
+
+async def vote(session: Session, asked: PendingInput, by: str, value: Json = True) -> bool:
+    granted = await session.grant(asked.id, by=by)
+    done = await session.resume(asked.turn_id, asked.id, value, by=by, granted=granted)
+    return done.decided
+
+
+class TestAnswers:
+    async def test_the_decision_is_in_the_context_and_in_the_result(self, bench: Bench) -> None:
+        hands = Hands()
+        await bench.start(asking(), clock=hands.clock)
+        asked = await park(bench.session())
+        await answer(bench.session(), asked, True, by="cli:me", reason="fine")
+        [result] = results(await bench.session().transcript())
+        assert result.output == {"got": True, "outcome": "approved", "by": "cli:me"}
+        assert result.decision == {
+            "outcome": "approved",
+            "value": True,
+            "reason": "fine",
+            "by": "cli:me",
+            "at": hands.clock.now(),
+        }
+
+    async def test_a_stale_answer_is_refused(self, bench: Bench) -> None:
+        await bench.start(asking())
+        session = bench.session()
+        asked = await park(session)
+        other = await park(bench.session("other"))
+        for turn_id, input_id in (
+            (asked.turn_id, "req_nonsense"),
+            (asked.turn_id, other.id),
+            (other.turn_id, asked.id),
+        ):
+            with pytest.raises(GatewayError) as refused:
+                await session.resume(turn_id, input_id, True)
+            assert refused.value.status in {404, 409}
+        with pytest.raises(StaleAnswerError, match="digests differ"):
+            await session.resume(asked.turn_id, asked.id, True, digest=other.digest + "x")
+        assert await session.pending() == asked
+        assert (await answer(session, asked, True, digest=asked.digest)).status == "completed"
+
+    async def test_the_second_answer_learns_who_decided(self, bench: Bench) -> None:
+        await bench.start(asking())
+        session = bench.session()
+        asked = await park(session)
+        await answer(session, asked, True, by="cli:me")
+        with pytest.raises(AlreadyAnsweredError, match="approved by cli:me") as refused:
+            await session.resume(asked.turn_id, asked.id, False, by="cli:you")
+        assert (refused.value.by, refused.value.outcome) == ("cli:me", "approved")
+        assert refused.value.status == 409
+
+    async def test_of_two_answers_at_once_one_wins_and_the_tool_runs_once(
+        self, bench: Bench
+    ) -> None:
+        await bench.start(asking())
+        session = bench.session()
+        asked = await park(session)
+
+        async def decide(by: str) -> str:
+            try:
+                await session.resume(asked.turn_id, asked.id, True, by=by)
+            except AlreadyAnsweredError as lost:
+                return f"lost to {lost.by}"
+            return "won"
+
+        async with asyncio.TaskGroup() as group:
+            both = [group.create_task(decide(by)) for by in ("cli:a", "cli:b")]
+        assert sorted(one.result() for one in both) in (
+            ["lost to cli:a", "won"],
+            ["lost to cli:b", "won"],
+        )
+        await soon(session.result(asked.turn_id))
+        assert len(await outputs(session)) == 1
+        assert (await kinds(bench, asked.turn_id)).count("input.answered") == 1
+
+    async def test_errors_come_in_order_409_403_422(self, bench: Bench) -> None:
+        await bench.start(asking({"user": "slack:T1:U9"}))
+        session = bench.session()
+        asked = await park(session)
+        wrong = {"value": "maybe", "by": "slack:T1:U1"}
+        with pytest.raises(StaleAnswerError):
+            await session.resume(asked.turn_id, asked.id, "maybe", by="x:y", digest="0")
+        with pytest.raises(ResumeAuthorizationError):
+            await session.resume(asked.turn_id, asked.id, **wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError):
+            await session.resume(asked.turn_id, asked.id, "maybe", by="slack:T1:U9")
+        await answer(session, asked, True, by="slack:T1:U9")
+        with pytest.raises(AlreadyAnsweredError):
+            await session.resume(asked.turn_id, asked.id, **wrong)  # type: ignore[arg-type]
+
+    async def test_a_refused_answer_leaves_the_request_open(self, bench: Bench) -> None:
+        await bench.start(asking())
+        session = bench.session()
+        asked = await park(session)
+        for bad in ("yes", 1, None, [True], {"value": True}):
+            with pytest.raises(InvalidInputError):
+                await session.resume(asked.turn_id, asked.id, bad)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="2,000"):
+            await session.resume(asked.turn_id, asked.id, True, reason="x" * 2001)
+        assert await session.pending() == asked
+
+    async def test_a_cancelled_request_can_no_longer_be_answered(self, bench: Bench) -> None:
+        await bench.start(asking())
+        session = bench.session()
+        asked = await park(session)
+        await session.cancel(asked.turn_id)
+        with pytest.raises(AlreadyAnsweredError, match="cancelled"):
+            await session.resume(asked.turn_id, asked.id, True)
+        [told] = [e for e in await logged(bench, asked.turn_id) if isinstance(e, InputAnswered)]
+        assert told.outcome == "cancelled"
+        assert await outputs(session) == [{"cancelled": True}]
+
+
+class TestWhoMayAnswer:
+    async def test_a_named_user_and_nobody_else(self, bench: Bench) -> None:
+        await bench.start(asking({"user": "slack:T1:U9"}))
+        session = bench.session()
+        asked = await park(session)
+        for by in (None, "slack:T1:U1", "slack:T2:U9", "SLACK:T1:U9"):
+            with pytest.raises(ResumeAuthorizationError):
+                await session.resume(asked.turn_id, asked.id, True, by=by)
+        assert (await answer(session, asked, True, by="slack:T1:U9")).status == "completed"
+
+    async def test_a_policy_needs_a_grant_and_a_user_is_not_served_by_one(
+        self, bench: Bench
+    ) -> None:
+        hook = Hook("slack:T1:U9")
+        await bench.start(asking({"policy": "refunds", "scope": "eu"}, hook))
+        session = bench.session()
+        asked = await park(session)
+        with pytest.raises(ResumeAuthorizationError):
+            await session.resume(asked.turn_id, asked.id, True, by="slack:T1:U9")
+        assert await session.grant(asked.id, by="slack:T1:U1") is None
+        grant = await session.grant(asked.id, by="slack:T1:U9")
+        assert grant is not None
+        for bad in (
+            replace(grant, policy="other"),
+            replace(grant, scope="us"),
+            replace(grant, scope=None),
+            replace(grant, digest="0"),
+            replace(grant, issuer=object()),
+            replace(grant, by="slack:T1:U1"),
+        ):
+            with pytest.raises(ResumeAuthorizationError):
+                await session.resume(asked.turn_id, asked.id, True, by="slack:T1:U9", granted=bad)
+        with pytest.raises(ResumeAuthorizationError):
+            await session.resume(asked.turn_id, asked.id, True, by="slack:T1:U1", granted=grant)
+        result = await answer(session, asked, True, by="slack:T1:U9", granted=grant)
+        assert result.status == "completed"
+        shown = hook.shown[-1]
+        assert (shown["policy"], shown["scope"]) == ("refunds", "eu")
+        assert (shown["request"].tool, shown["request"].digest) == ("work", asked.digest)
+
+    async def test_a_grant_never_answers_for_a_user(self, bench: Bench) -> None:
+        await bench.start(asking({"user": "slack:T1:U9"}, Hook("slack:T1:U1")))
+        session = bench.session()
+        asked = await park(session)
+        assert await session.grant(asked.id, by="slack:T1:U1") is None
+
+    async def test_a_hook_that_raises_applies_nothing_and_can_be_tried_again(
+        self, bench: Bench
+    ) -> None:
+        hook = Hook("slack:T1:U9")
+        await bench.start(asking({"policy": "refunds"}, hook))
+        session = bench.session()
+        asked = await park(session)
+        hook.broken = True
+        with pytest.raises(AuthorizeHookError) as failed:
+            await session.grant(asked.id, by="slack:T1:U9")
+        assert failed.value.status == 500
+        assert await session.pending() == asked
+        hook.broken = False
+        assert await vote(session, asked, "slack:T1:U9")
+
+    async def test_a_quorum_counts_persons_once_each(self, bench: Bench) -> None:
+        people = [f"slack:T1:U{n}" for n in range(9)]
+        await bench.start(asking({"policy": "refunds", "quorum": 3}, Hook(*people)))
+        session = bench.session()
+        asked = await park(session)
+        for _ in range(3):
+            assert not await vote(session, asked, people[0])
+        assert not await vote(session, asked, people[1])
+        voted = [e for e in await logged(bench, asked.turn_id) if isinstance(e, InputVoted)]
+        assert [(e.by, e.votes, e.quorum) for e in voted] == [
+            (people[0], 1, 3),
+            (people[1], 2, 3),
+        ]
+        pending = await session.pending()
+        assert pending is not None
+        assert pending.votes == 2
+        assert await vote(session, asked, people[2])
+        assert (await soon(session.result(asked.turn_id))).status == "completed"
+
+    async def test_a_changed_vote_counts_as_it_stands_now(self, bench: Bench) -> None:
+        people = [f"slack:T1:U{n}" for n in range(4)]
+        agent = asking({"policy": "p", "quorum": 2}, Hook(*people), schema=str)
+        await bench.start(agent)
+        session = bench.session()
+        asked = await park(session)
+        assert not await vote(session, asked, people[0], "red")
+        assert not await vote(session, asked, people[0], "blue")
+        assert not await vote(session, asked, people[1], "red")
+        assert await vote(session, asked, people[2], "blue")
+
+    async def test_identities_that_are_not_linked_never_add_up(self, bench: Bench) -> None:
+        people = ["slack:T1:U1", "email:ada@example.org", "slack:T1:U2"]
+        await bench.start(asking({"policy": "refunds", "quorum": 2}, Hook(*people)))
+        session = bench.session()
+        asked = await park(session)
+        assert not await vote(session, asked, people[0])
+        assert not await vote(session, asked, people[1])
+        assert await vote(session, asked, people[2])
+
+    async def test_one_deny_decides(self, bench: Bench) -> None:
+        people = ["slack:T1:U1", "slack:T1:U2"]
+        await bench.start(asking({"policy": "refunds", "quorum": 2}, Hook(*people)))
+        session = bench.session()
+        asked = await park(session)
+        assert not await vote(session, asked, people[0])
+        assert await vote(session, asked, people[1], value=False)
+        assert await outputs(session) or (await soon(session.result(asked.turn_id)))
+        await soon(session.result(asked.turn_id))
+        assert (await outputs(session))[0] == {"got": False, "outcome": "denied", "by": people[1]}
+
+    async def test_the_requester_may_not_decide_where_that_is_asked_for(self, bench: Bench) -> None:
+        people = [SLACK.id, OTHER.id, "email:ada@example.org", "slack:T1:U7"]
+        answerers = {"policy": "refunds", "not_requester": True}
+        await bench.start(asking(answerers, Hook(*people)))
+        session = bench.session()
+        speaker = replace(SLACK, linked=(SLACK.id, "slack:T1:U7"))
+        asked = await park(session, speaker=speaker, event=REQUEST)
+        for by in (SLACK.id, "slack:T1:U7", "email:ada@example.org"):
+            with pytest.raises(ResumeAuthorizationError):
+                await vote(session, asked, by)
+        assert await vote(session, asked, OTHER.id)
+
+
+class TestDefaultAnswerers:
+    async def test_a_speaker_whom_the_provider_vouches_for_answers_themselves(
+        self, bench: Bench
+    ) -> None:
+        await bench.start(asking())
+        session = bench.session()
+        asked = await park(session, speaker=SLACK, event=REQUEST, source="slack")
+        assert asked.answerers == {"user": SLACK.id}
+        with pytest.raises(ResumeAuthorizationError):
+            await session.resume(asked.turn_id, asked.id, True, by=OTHER.id)
+        assert (await answer(session, asked, True, by=SLACK.id)).status == "completed"
+
+    @pytest.mark.parametrize("speaker", [MAIL, STRANGER, replace(MAIL, level="domain")])
+    async def test_a_speaker_who_is_not_verified_well_enough_cannot_park(
+        self, bench: Bench, speaker: Speaker
+    ) -> None:
+        @tool(effect="read")
+        async def work(ctx: ToolContext) -> object:
+            return await ctx.request_input(id="ok", prompt="?")
+
+        await bench.start(june(work, script=once("work")))
+        result = await run(bench.session(), speaker=speaker, event=REQUEST)
+        assert result.status == "completed"
+        assert "name an answerer" in await error_of(bench.session())
+
+    async def test_a_programmatic_turn_is_answered_by_whoever_drives_it(self, bench: Bench) -> None:
+        await bench.start(asking())
+        asked = await park(bench.session())
+        assert asked.answerers == {"anyone": True}
+        assert (await answer(bench.session(), asked, True)).status == "completed"
+
+    @pytest.mark.parametrize("given", [{"target": {"slack": "C1"}}, {"event": REQUEST}])
+    async def test_a_turn_without_speaker_that_is_shown_on_a_channel_needs_a_name(
+        self, bench: Bench, given: dict[str, JsonObject]
+    ) -> None:
+        @tool(effect="read")
+        async def work(ctx: ToolContext) -> object:
+            return await ctx.request_input(id="ok", prompt="?")
+
+        await bench.start(june(work, script=once("work")))
+        more: dict[str, Any] = {"trigger": "proactive", "by": "cron:daily", **given}
+        assert (await run(bench.session(), **more)).status == "completed"
+        assert "name an answerer" in await error_of(bench.session())
+
+    async def test_with_a_name_it_parks(self, bench: Bench) -> None:
+        await bench.start(asking({"user": "slack:T1:U9"}))
+        more: dict[str, Any] = {"trigger": "proactive", "by": "cron:daily", "target": {"x": "y"}}
+        asked = await park(bench.session(), **more)
+        assert asked.answerers == {"user": "slack:T1:U9"}
+
+
+class TestExpiry:
+    async def test_with_on_expiry_the_tool_gets_that_value(self, bench: Bench) -> None:
+        hands = Hands()
+        await bench.start(asking(expires_in=60, on_expiry=False), clock=hands.clock)
+        asked = await park(bench.session())
+        hands.forward(61)
+        result = await _next_rest(bench.session(), asked)
+        assert result == "completed"
+        assert (await outputs(bench.session()))[0] == {
+            "got": False,
+            "outcome": "expired",
+            "by": "timer",
+        }
+
+    async def test_without_it_the_tool_is_told_that_nobody_answered(self, bench: Bench) -> None:
+        hands = Hands()
+        await bench.start(asking(expires_in=60), clock=hands.clock)
+        asked = await park(bench.session())
+        hands.forward(61)
+        assert await _next_rest(bench.session(), asked) == "completed"
+        told = await error_of(bench.session())
+        assert told.startswith("InputExpired: nobody answered in time")
+        [result] = results(await bench.session().transcript())
+        assert result.decision is not None
+        assert result.decision["outcome"] == "expired"
+
+    async def test_an_answer_after_the_deadline_does_nothing(self, bench: Bench) -> None:
+        hands = Hands()
+        await bench.start(asking(expires_in=60), clock=hands.clock)
+        session = bench.session()
+        asked = await park(session)
+        hands.passed += 60.0
+        with pytest.raises(StaleAnswerError):
+            await session.resume(asked.turn_id, asked.id, True)
+
+    async def test_a_request_that_expired_while_nobody_ran_goes_on_at_start(
+        self, bench: Bench
+    ) -> None:
+        bench.need_durable()
+        hands = Hands()
+        await bench.start(asking(expires_in=60, on_expiry=False), clock=hands.clock)
+        asked = await park(bench.session())
+        await bench.kill()
+        hands.forward(3600)
+        await bench.start(clock=hands.clock)
+        hands.forward(2)
+        assert await _next_rest(bench.session(), asked) == "completed"
+
+    async def test_expired_denied_and_cancelled_are_three_things_to_the_model(
+        self, bench: Bench
+    ) -> None:
+        hands = Hands()
+        await bench.start(asking(expires_in=60, on_expiry=False), clock=hands.clock)
+        expired = await park(bench.session("a"))
+        hands.forward(61)
+        await _next_rest(bench.session("a"), expired)
+        denied = await park(bench.session("b"))
+        await answer(bench.session("b"), denied, False)
+        cancelled = await park(bench.session("c"))
+        await bench.session("c").cancel(cancelled.turn_id)
+        told = [
+            (results(await bench.session(key).transcript())[0].output, decision)
+            for key, decision in (("a", "expired"), ("b", "denied"), ("c", None))
+        ]
+        assert told[0][0] != told[1][0] != told[2][0]
+        assert told[2][0] == {"cancelled": True}
+
+
+async def _next_rest(session: Session, asked: PendingInput) -> str:
+    """Where the turn rests once it has left the request."""
+
+    async def left() -> bool:
+        return (await session.snapshot(asked.turn_id)).request != asked
+
+    await until(left)
+    return (await soon(session.result(asked.turn_id))).status

@@ -1,0 +1,416 @@
+"""Tools: what a call may do, what becomes of what it returns or raises, and how often it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import pytest
+from typing_extensions import override
+
+from gateway.engine.errors import FatalToolError
+from gateway.engine.events import ActionCompleted, ActionProgress, TurnEvent, TurnFailed
+from gateway.engine.kinds import JsonObject
+from gateway.engine.limits import Limits
+from gateway.engine.loop.context import ToolContext
+from gateway.engine.messages import ToolCall
+from gateway.engine.model import ModelReply
+from gateway.engine.tool import tool
+from tests.conformance.engine_kit import (
+    SLACK,
+    Bench,
+    Hold,
+    error_of,
+    june,
+    kinds,
+    logged,
+    no_orphans,
+    once,
+    outputs,
+    results,
+    run,
+    say,
+    soon,
+)
+from tests.support.turns import calls
+
+
+class QuotaError(Exception):
+    pass
+
+
+class Unreadable(Exception):
+    @override
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@tool
+def write(ctx: ToolContext, text: str, fail: bool = False) -> str:
+    """Write a row."""
+    handle = ctx.store.unwrap()
+    if handle is not None:
+        handle.execute("create table if not exists rows(text text)")
+        handle.execute("insert into rows values (?)", (text,))
+    if fail:
+        raise ValueError("on purpose")
+    return text
+
+
+@tool
+def rows(ctx: ToolContext) -> list[str]:
+    """Read the rows."""
+    handle = ctx.store.unwrap()
+    assert handle is not None
+    return [str(row[0]) for row in handle.execute("select text from rows").fetchall()]
+
+
+class TestTools:
+    async def test_a_sync_tools_rows_commit_with_its_step(self, bench: Bench) -> None:
+        bench.need_handle()
+        script = [calls(("write", {"text": "a"})), calls(("rows", {})), say("done")]
+        await bench.start(june(write, rows, script=script))
+        await run(bench.session())
+        assert await outputs(bench.session()) == ["a", ["a"]]
+
+    async def test_a_sync_tools_exception_takes_its_rows_back(self, bench: Bench) -> None:
+        bench.need_handle()
+        script = [
+            calls(("write", {"text": "a"}), ("write", {"text": "b", "fail": True})),
+            calls(("rows", {})),
+            say("done"),
+        ]
+        await bench.start(june(write, rows, script=script))
+        assert (await run(bench.session())).status == "completed"
+        assert (await outputs(bench.session()))[1:] == [{"error": "ValueError: on purpose"}, ["a"]]
+
+    async def test_a_sync_tool_killed_before_its_commit_writes_once(self, bench: Bench) -> None:
+        bench.need_handle()
+        script = [calls(("write", {"text": "a"})), calls(("rows", {})), say("done")]
+        await bench.start(june(write, rows, script=script))
+        hold = bench.store.hold("after local write")
+        session = bench.session()
+        started = asyncio.ensure_future(run(session, turn_id="t1"))  # noqa: TID251
+        await hold.wait()
+        await bench.kill()
+        with pytest.raises(Exception, match="stopping"):
+            await started
+        await bench.start(june(write, rows, script=script))
+        assert (await soon(bench.session().result("t1"))).status == "completed"
+        assert await outputs(bench.session()) == ["a", ["a"]]
+
+    async def test_a_sync_tool_has_no_handle_where_there_is_none(self, bench: Bench) -> None:
+        @tool
+        def look(ctx: ToolContext) -> bool:
+            return ctx.store.unwrap() is not None
+
+        await bench.start(june(look, script=once("look")))
+        await run(bench.session())
+        assert await outputs(bench.session()) == [bench.store.capabilities.handle]
+
+    async def test_an_async_tool_gets_no_handle(self, bench: Bench) -> None:
+        @tool
+        async def look(ctx: ToolContext) -> bool:
+            return ctx.store.unwrap() is not None
+
+        await bench.start(june(look, script=once("look")))
+        await run(bench.session())
+        assert "plain `def`" in await error_of(bench.session())
+
+    async def test_an_awaitable_from_a_def_is_closed_and_an_error(self, bench: Bench) -> None:
+        made: list[Any] = []
+
+        async def work() -> str:
+            return "never"
+
+        @tool
+        def oops() -> Awaitable[str]:
+            made.append(work())
+            return cast("Awaitable[str]", made[0])
+
+        await bench.start(june(oops, script=once("oops")))
+        assert (await run(bench.session())).status == "completed"
+        assert "declare it with `async def`" in await error_of(bench.session())
+        assert made[0].cr_frame is None, "the coroutine must be closed"
+
+    @pytest.mark.parametrize("remote", [False, True])
+    async def test_sys_exit_in_a_tool_is_an_error_result(self, bench: Bench, remote: bool) -> None:
+        @tool
+        def leave() -> None:
+            sys.exit(3)
+
+        @tool
+        async def leave_later() -> None:
+            sys.exit(3)
+
+        name = "leave_later" if remote else "leave"
+        await bench.start(june(leave, leave_later, script=once(name)))
+        assert (await run(bench.session())).text == "done"
+        assert await error_of(bench.session()) == "SystemExit: 3"
+
+    @pytest.mark.parametrize("remote", [False, True])
+    async def test_a_base_exception_in_a_tool_is_an_error_result(
+        self, bench: Bench, remote: bool
+    ) -> None:
+        class Odd(BaseException):
+            pass
+
+        @tool
+        def odd() -> None:
+            raise Odd("strange")
+
+        @tool
+        async def odd_later() -> None:
+            raise Odd("strange")
+
+        name = "odd_later" if remote else "odd"
+        await bench.start(june(odd, odd_later, script=once(name)))
+        assert (await run(bench.session())).text == "done"
+        assert await error_of(bench.session()) == "Odd: strange"
+
+    @pytest.mark.parametrize(
+        ("error", "told"),
+        [
+            (Exception("plain"), "plain"),
+            (QuotaError("quota exceeded"), "QuotaError: quota exceeded"),
+            (KeyError("id"), "KeyError: 'id'"),
+            (QuotaError(), "QuotaError"),
+            (Exception(), "Exception"),
+            (QuotaError("x" * 5000), "QuotaError: " + "x" * (2000 - len("QuotaError: "))),
+            (QuotaError("half \ud800"), "QuotaError: half ?"),
+            (Unreadable(), "Unreadable: its message can't be read"),
+        ],
+        ids=["plain", "class", "key", "empty class", "empty", "long", "surrogate", "unreadable"],
+    )
+    @pytest.mark.parametrize("remote", [False, True])
+    async def test_an_error_result_is_class_and_message_never_a_stack(
+        self, bench: Bench, remote: bool, error: Exception, told: str
+    ) -> None:
+        @tool
+        def fail() -> None:
+            raise error
+
+        @tool
+        async def fail_later() -> None:
+            raise error
+
+        name = "fail_later" if remote else "fail"
+        await bench.start(june(fail, fail_later, script=once(name)))
+        result = await run(bench.session())
+        assert (result.status, result.text) == ("completed", "done")
+        assert await outputs(bench.session()) == [{"error": told}]
+        [done] = [e for e in await logged(bench, result.turn_id) if isinstance(e, ActionCompleted)]
+        assert done.error == told
+
+    @pytest.mark.parametrize("remote", [False, True])
+    async def test_a_fatal_error_fails_the_turn_and_answers_every_call(
+        self, bench: Bench, remote: bool
+    ) -> None:
+        @tool
+        def stop() -> None:
+            raise FatalToolError("no use")
+
+        @tool
+        async def stop_later() -> None:
+            raise FatalToolError("no use")
+
+        name = "stop_later" if remote else "stop"
+        script = [calls(("write", {"text": "a"}), (name, {}), ("write", {"text": "b"})), say("x")]
+        await bench.start(june(stop, stop_later, write, script=script))
+        result = await run(bench.session())
+        assert result.status == "failed"
+        assert result.error == {"message": "no use", "phase": "tool", "step": "tool:1:call_1_1"}
+        no_orphans(await bench.session().transcript())
+        assert await outputs(bench.session()) == [
+            "a",
+            {"error": "no use"},
+            {"error": "not run: the turn failed"},
+        ]
+        failed = (await logged(bench, result.turn_id))[-1]
+        assert isinstance(failed, TurnFailed)
+        assert (failed.phase, failed.step) == ("tool", "tool:1:call_1_1")
+
+    async def test_the_next_turn_runs_after_a_failed_one(self, bench: Bench) -> None:
+        @tool
+        async def stop() -> None:
+            raise FatalToolError("no use")
+
+        await bench.start(
+            june(stop, script=lambda r: calls(("stop", {})) if r.text == "1" else say("fine"))
+        )
+        assert (await run(bench.session(), "1")).status == "failed"
+        assert (await run(bench.session(), "2")).text == "fine"
+
+    async def test_an_invented_tool_is_an_error_result(self, bench: Bench) -> None:
+        await bench.start(june(write, script=once("Write")))
+        assert (await run(bench.session())).status == "completed"
+        assert await error_of(bench.session()) == "there is no tool 'Write'. Tools: write"
+
+    async def test_invalid_input_names_the_fields_and_runs_nothing(self, bench: Bench) -> None:
+        ran: list[int] = []
+
+        @tool
+        async def add(one: int, two: int) -> int:
+            ran.append(one)
+            return one + two
+
+        await bench.start(june(add, script=once("add", one="x")))
+        await run(bench.session())
+        told = await error_of(bench.session())
+        assert "one" in told
+        assert "two" in told
+        assert ran == []
+
+    async def test_a_call_that_was_cut_off_is_never_run(self, bench: Bench) -> None:
+        ran: list[str] = []
+
+        @tool
+        async def pay(order: str) -> str:
+            ran.append(order)
+            return order
+
+        cut = ToolCall("c1", "pay", {"order": "4"}, problem="the call was cut off")
+        await bench.start(june(pay, script=[ModelReply((cut,), stop="max_tokens"), say("done")]))
+        await run(bench.session())
+        assert await error_of(bench.session()) == "the call was cut off"
+        assert ran == []
+
+    async def test_a_result_that_is_not_json_is_an_error_result(self, bench: Bench) -> None:
+        @tool
+        async def odd() -> object:
+            return object()
+
+        await bench.start(june(odd, script=once("odd")))
+        assert (await run(bench.session())).status == "completed"
+        assert "isn't JSON" in await error_of(bench.session())
+
+    async def test_a_result_over_the_limit_is_cut_and_marked(self, bench: Bench) -> None:
+        @tool
+        async def much() -> str:
+            return "é" * 5000
+
+        await bench.start(june(much, script=once("much")), limits=Limits(tool_result_bytes=1000))
+        await run(bench.session())
+        [output] = await outputs(bench.session())
+        assert isinstance(output, dict)
+        assert (output["cut"], output["bytes"]) == (True, 10_002)
+        assert len(str(output["start"]).encode()) <= 500
+
+    async def test_a_tool_that_takes_too_long_is_an_error_with_its_key(self, bench: Bench) -> None:
+        keys: list[str] = []
+
+        @tool(timeout=0.02)
+        async def slow(ctx: ToolContext) -> None:
+            keys.append(ctx.idempotency_key)
+            await asyncio.Event().wait()
+
+        await bench.start(june(slow, script=once("slow")))
+        await run(bench.session())
+        [output] = await outputs(bench.session())
+        assert isinstance(output, dict)
+        assert "may have taken effect" in str(output["error"])
+        assert output["idempotency_key"] == keys[0]
+
+    async def test_calls_of_one_batch_run_in_order(self, bench: Bench) -> None:
+        seen: list[str] = []
+
+        @tool
+        async def far(n: str) -> None:
+            seen.append(n)
+            await asyncio.sleep(0)
+            seen.append(n)
+
+        @tool
+        def near(n: str) -> None:
+            seen.append(n)
+
+        script = [calls(("far", {"n": "1"}), ("near", {"n": "2"}), ("far", {"n": "3"})), say("x")]
+        await bench.start(june(far, near, script=script))
+        await run(bench.session())
+        assert seen == ["1", "1", "2", "3", "3"]
+
+    async def test_the_context_tells_what_the_turn_is(self, bench: Bench) -> None:
+        seen: list[object] = []
+
+        @tool
+        async def look(ctx: ToolContext) -> None:
+            seen.extend((ctx.agent, ctx.session, ctx.turn_id, ctx.source, ctx.trigger))
+            seen.extend((ctx.speaker, ctx.event, ctx.services, ctx.attempt, ctx.decision))
+
+        await bench.start(june(look, script=once("look"), services={"db": 1}))
+        event: JsonObject = {"ts": "1"}
+        await run(bench.session(), turn_id="t1", source="slack", speaker=SLACK, event=event)
+        assert seen == [
+            *("june", "s", "t1", "slack", "inbound"),
+            *(SLACK, event, {"db": 1}, 1, None),
+        ]
+
+    @pytest.mark.parametrize("remote", [False, True])
+    async def test_the_context_is_dead_after_the_call(self, bench: Bench, remote: bool) -> None:
+        kept: list[ToolContext] = []
+
+        @tool
+        def keep(ctx: ToolContext) -> None:
+            kept.append(ctx)
+
+        @tool
+        async def keep_later(ctx: ToolContext) -> None:
+            kept.append(ctx)
+
+        await bench.start(june(keep, keep_later, script=once("keep_later" if remote else "keep")))
+        await run(bench.session())
+        uses: list[Callable[[ToolContext], object]] = [
+            lambda ctx: ctx.session,
+            lambda ctx: ctx.progress("x"),
+            lambda ctx: ctx.store,
+        ]
+        for use in uses:
+            with pytest.raises(Exception, match="this call is over"):
+                use(kept[0])
+
+    async def test_progress_is_live_and_never_stored(self, bench: Bench) -> None:
+        seen: list[TurnEvent] = []
+        hold = Hold()
+
+        @tool
+        async def work(ctx: ToolContext) -> None:
+            ctx.progress("half way")
+            await hold.here()
+
+        await bench.start(june(work, script=once("work")))
+        session = bench.session()
+
+        async def watch() -> None:
+            async for event in session.observe("t1"):
+                seen.append(event)
+                if isinstance(event, ActionProgress):
+                    hold.go()
+
+        from gateway.engine.outcomes import TurnInput
+
+        gate = bench.store.hold("begin")
+        await session.start(TurnInput(message="go", turn_id="t1"))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(soon(watch()))
+            await gate.wait()
+            await asyncio.sleep(0)
+            gate.go()
+        told = [event.text for event in seen if isinstance(event, ActionProgress)]
+        assert told == ["half way"]
+        assert "action.progress" not in await kinds(bench, "t1")
+
+    async def test_untrusted_output_is_marked_so(self, bench: Bench) -> None:
+        @tool(untrusted_output=True)
+        async def fetch() -> str:
+            return "from the web"
+
+        @tool
+        async def mine() -> str:
+            return "own"
+
+        await bench.start(june(fetch, mine, script=[calls(("fetch", {}), ("mine", {})), say("x")]))
+        await run(bench.session())
+        labels = [m.trust for m in await bench.session().transcript() if results([m])]
+        assert labels == ["unattested", "tool"]

@@ -1,0 +1,138 @@
+"""The gateway inside somebody else's aiohttp application."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from gateway.engine.agent import AgentDef
+from gateway.engine.errors import ConfigError, DeliverUnsupportedError
+from gateway.engine.outcomes import TurnInput
+from gateway.host import Mounted, create_runtime, mount_agent
+from gateway.values import ApiToken, Secret
+from tests.support.http import Client, connect, on_socket
+from tests.unit.host.world import World, agent_for
+
+
+async def front(_: web.Request) -> web.Response:
+    return web.Response(text="the shop")
+
+
+def shop() -> web.Application:
+    app = web.Application()
+    app.router.add_get("/", front)
+    return app
+
+
+@asynccontextmanager
+async def embedded(
+    store: str = "memory://", tokens: tuple[ApiToken, ...] = ()
+) -> AsyncGenerator[tuple[Client, Mounted], None]:
+    agent = agent_for(World())
+    runtime = await create_runtime({agent.name: agent}, store=store)
+    app = shop()
+    mounted = mount_agent(app, agent, runtime, chat_path="/ask", tokens=tokens)
+    async with on_socket(app) as url, connect(url) as client:
+        yield client, mounted
+
+
+async def test_its_routes_live_beside_the_applications_own() -> None:
+    async with embedded() as (client, _):
+        assert (await client.get("/")).raw == b"the shop"
+        answer = await client.post("/ask", {"message": "hi", "session": "s1"})
+        assert answer.json["text"] == "you said: hi"
+        assert (await client.get("/agents/june/sessions/s1/transcript")).status == 200
+        for path in ("/nothing", "/message", "/healthz", "/sessions"):
+            other = await client.get(path)
+            assert other.status == 404
+            assert other.raw == b"404: Not Found", "the application's own, not ours"
+        problem = await client.get("/agents/june/sessions/s1/turns/none")
+        assert problem.code == "not_found"
+
+
+async def test_it_starts_and_stops_with_the_application(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/june.db"
+    async with embedded(url) as (client, _):
+        body = {"message": "call gift 1", "session": "s1"}
+        assert (await client.post("/ask", body)).status == 202
+    async with embedded(url) as (client, mounted):
+        pending = await mounted.ctx.session("s1").pending()
+        assert pending is not None
+        events = mounted.ctx.resume_stream(pending.turn_id, pending.id, True, session="s1")
+        assert [event.type async for event in events][-1] == "turn.completed"
+
+
+async def test_the_context_drives_turns() -> None:
+    async with embedded() as (_, mounted):
+        ctx = mounted.ctx
+        assert (await ctx.run("hi", session="s1")).text == "you said: hi"
+        kinds = [event.type async for event in ctx.run_stream("hi", session="s1")]
+        assert (kinds[0], kinds[-1]) == ("turn.started", "turn.completed")
+        started = await ctx.run_detached(TurnInput(message="x", turn_id="t1"), session="s1")
+        assert started.turn_id == "t1"
+        assert (await ctx.run("call gift 1", session="s2")).status == "suspended"
+        kinds = [event.type async for event in ctx.run_stream("call gift 1", session="s3")]
+        assert kinds[-1] == "input.requested"
+        assert (await ctx.reset_session("s2")).previous_session == "s2#g0"
+        with pytest.raises(DeliverUnsupportedError):
+            await ctx.run_delivered("hi", session="s9")
+        with pytest.raises(DeliverUnsupportedError):
+            await ctx.resume_delivered("t", "r", value=True)
+        assert await ctx.session("s9").status() == "new"
+
+
+async def test_tokens_work_there_too() -> None:
+    token = ApiToken("app", Secret("the-app-secret"), frozenset({"chat"}))
+    async with embedded(tokens=(token,)) as (client, _):
+        assert (await client.post("/ask", {"message": "hi"})).status == 401
+        known = client.with_token("the-app-secret")
+        assert (await known.post("/ask", {"message": "hi"})).status == 200
+
+
+async def test_it_warns_when_the_tools_differ(caplog: pytest.LogCaptureFixture) -> None:
+    agent = agent_for(World())
+    fewer = replace(agent, tools={name: agent.tools[name] for name in ("wait", "ask")})
+    runtime = await create_runtime({agent.name: agent})
+    with caplog.at_level(logging.WARNING, "gateway.host"):
+        mount_agent(shop(), agent, runtime)
+        assert not caplog.records
+        mount_agent(shop(), fewer, runtime)
+    (record,) = caplog.records
+    assert "gift, refund, vote" in record.getMessage()
+
+
+async def test_several_agents_of_one_runtime() -> None:
+    world = World()
+    june, july = agent_for(world), replace(agent_for(world), name="july")
+    agents: dict[str, AgentDef] = {june.name: june, july.name: july}
+    runtime = await create_runtime(agents)
+    app = shop()
+    mount_agent(app, june, runtime, chat_path="/june")
+    mount_agent(app, july, runtime, chat_path="/july")
+    async with on_socket(app) as url, connect(url) as client:
+        for name in agents:
+            answer = await client.post(f"/{name}", {"message": "hi", "session": "s1"})
+            assert answer.status == 200
+            path = f"/agents/{name}/sessions/s1/transcript"
+            assert len((await client.get(path)).rows("messages")) == 2
+
+
+async def test_what_cannot_be_mounted() -> None:
+    agent = agent_for(World())
+    runtime = await create_runtime({"other": replace(agent, name="other")})
+    with pytest.raises(ConfigError, match="doesn't run the agent 'june'"):
+        mount_agent(shop(), agent, runtime)
+
+
+@pytest.mark.parametrize("cap", [0, -1, 1.5, math.nan, True])
+async def test_a_cap_that_cannot_be(cap: float) -> None:
+    agent = agent_for(World())
+    with pytest.raises(ValueError, match="max_sessions"):
+        await create_runtime({agent.name: agent}, max_sessions=cap)

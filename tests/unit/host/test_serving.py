@@ -1,0 +1,262 @@
+"""One host as a process: what it refuses to start with, how it is found, how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.config import Settings, SettingsError
+from gateway.engine.errors import ConfigError
+from gateway.host import Serving, serve
+from gateway.host.hostfile import announce, find_host, local_url, make_cli_token, withdraw
+from gateway.values import Secret
+from tests.support.http import Client, connect
+from tests.unit.host.world import until
+
+AGENT = """
+from __future__ import annotations
+from gateway import Agent
+agent = Agent(name="shop", model="scripted")
+"""
+OFFLINE = """
+from __future__ import annotations
+from gateway import ModelReply
+def reply(request):
+    words = request.text.split()
+    if words[0] == "call" and len(request.turn) == 1:
+        return ModelReply.call(words[1])
+    return ModelReply.say(f"echo {request.text}")
+"""
+SLOW = '''
+from __future__ import annotations
+import asyncio
+from pathlib import Path
+from gateway import tool
+HERE = Path(__file__).parent
+@tool
+async def slow() -> str:
+    """Take a while."""
+    open(HERE / "slow.begun", "w").close()
+    await asyncio.sleep(0.3)
+    return "slept"
+'''
+STUCK = '''
+from __future__ import annotations
+import time
+from gateway import tool
+@tool
+def stuck() -> str:
+    """Never come back."""
+    time.sleep(600)
+    return "never"
+'''
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    folder = tmp_path / "agent"
+    (folder / "tools").mkdir(parents=True)
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "offline.py").write_text(OFFLINE)
+    (folder / "instructions.md").write_text("You echo.")
+    (folder / "tools" / "slow.py").write_text(SLOW)
+    (folder / "tools" / "stuck.py").write_text(STUCK)
+    return Settings(
+        agent=folder,
+        state=tmp_path / "state",
+        port=0,
+        api_token=Secret("full-secret"),
+        database_url="",
+    )
+
+
+@asynccontextmanager
+async def served(settings: Settings, how: Serving) -> AsyncGenerator[Client, None]:
+    """The host in this process, on a free port; stopped at the end."""
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    how.ready = ready.set_result
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(serve(settings, how))
+        async with asyncio.timeout(10):
+            await asyncio.wait({running, ready}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            async with connect(ready.result(), "full-secret") as client:
+                yield client
+            how.stop.set()
+        assert await running == 0
+
+
+async def test_it_serves_is_found_and_stops(settings: Settings) -> None:
+    how = Serving(grace=5)
+    async with served(settings, how) as client:
+        assert (await client.get("/readyz")).status == 200
+        answer = await client.post("/message", {"message": "hi", "session": "s1"})
+        assert answer.json["text"] == "echo hi"
+        assert (await client.with_token(None).post("/message", {"message": "hi"})).status == 401
+        found = await asyncio.to_thread(find_host, settings.state)
+        assert found is not None
+        assert (found.pid, found.url) == (os.getpid(), client.url)
+        for path in (settings.state / "host.json", found.token_file):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(settings.state.stat().st_mode) == 0o700
+        token = found.token()
+        assert token is not None
+        assert token != "full-secret"
+        assert (await client.with_token(token).get("/sessions")).status == 200
+    assert await asyncio.to_thread(find_host, settings.state) is None
+    assert not (settings.state / "host.token").exists()
+
+
+async def test_the_next_start_goes_on(settings: Settings) -> None:
+    """A turn in a tool when the host is told to stop: the step finishes, the rest is for later."""
+    how = Serving(grace=5)
+    path = "/agents/shop/sessions/s1/turns/t1"
+    async with served(settings, how) as client:
+        body = {"message": "call slow", "turn_id": "t1"}
+        await client.post("/agents/shop/sessions/s1/turn?detach=1", body)
+        await until((settings.agent / "tools" / "slow.begun").exists)
+        async with client.stream("GET", f"{path}/events") as stream:
+            how.stop.set()
+            frames = await stream.rest()
+        assert frames[-1].event in {"action.completed", "turn.completed"}
+        assert any("stopping" in comment for comment in stream.comments)
+    async with served(settings, Serving()) as client:
+        async with client.stream("GET", f"{path}/events") as stream:
+            frames = await stream.rest()
+        assert [frame.id for frame in frames if frame.id] == list(range(1, len(frames) + 1))
+        assert frames[-1].event == "turn.completed"
+        kinds = [frame.event for frame in frames]
+        assert kinds.count("action.completed") == 1
+
+
+async def test_who_waits_while_the_host_stops_is_told_to_come_back(settings: Settings) -> None:
+    how = Serving(grace=0.05)
+    async with served(settings, how) as client, asyncio.TaskGroup() as tasks:
+        body = {"message": "call slow", "session": "s1", "turn_id": "t1"}
+        asked = tasks.create_task(client.post("/message", body))
+        await until((settings.agent / "tools" / "slow.begun").exists)
+        how.stop.set()
+        answer = await asked
+        assert answer.status == 503
+        assert answer.headers["Turn-Id"] == "t1"
+        assert answer.headers["Retry-After"] == "1"
+
+
+async def test_it_does_not_start_without_a_token(settings: Settings) -> None:
+    with pytest.raises(SettingsError, match="GATEWAY_API_TOKEN"):
+        await serve(replace(settings, api_token=None))
+    assert not settings.state.exists()
+
+
+async def test_a_port_that_is_taken_costs_nothing(settings: Settings) -> None:
+    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ConfigError, match=f"can't listen on 127.0.0.1:{port}"):
+            await serve(replace(settings, port=port))
+    assert not settings.state.exists()
+
+
+async def test_mistakes_in_the_agent_are_told_before_anything_runs(settings: Settings) -> None:
+    (settings.agent / "offline.py").unlink()
+    with pytest.raises(ConfigError):
+        await serve(settings)
+    (settings.agent / "agent.py").write_text(AGENT.replace("scripted", "claude-sonnet-4-5"))
+    with pytest.raises(ConfigError, match="needs a key") as caught:
+        await serve(settings)
+    assert "GATEWAY_MODEL=scripted" in caught.value.fix
+    with pytest.raises(ConfigError, match="REDIS_URL"):
+        await serve(replace(settings, model="scripted", redis_url="redis://localhost"))
+
+
+async def test_a_tool_that_never_returns_ends_the_process_by_name(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In a process of its own, since the thread can't be taken back."""
+    program = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from gateway.config import Settings\n"
+        "from gateway.host import Serving, serve\n"
+        "from gateway.values import Secret\n"
+        "from gateway.log import configure\n"
+        "import gateway.host.routes.operate as operate\n"
+        "configure(style='json', stream=sys.stderr)\n"
+        "settings = Settings(agent=Path(sys.argv[1]), state=Path(sys.argv[2]), port=0,\n"
+        "    api_token=Secret('full-secret'))\n"
+        "how = Serving(stuck_after=6, ready=lambda url: print(url, flush=True))\n"
+        "sys.exit(asyncio.run(serve(settings, how)))\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, str(settings.agent), str(settings.state),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, cwd=Path.cwd(),
+    )  # fmt: skip
+    assert process.stdout is not None
+    url = (await process.stdout.readline()).decode().strip()
+    async with connect(url, "full-secret") as client:
+        body = {"message": "call stuck", "turn_id": "t1"}
+        await client.post("/agents/shop/sessions/s1/turn?detach=1", body)
+        _, errors = await process.communicate()
+    assert process.returncode == 1
+    lines = [json.loads(line) for line in errors.decode().splitlines()]
+    (last,) = [line for line in lines if line["level"] == "critical"]
+    assert (last["tool"], last["turn"]) == ("stuck", "t1")
+    assert not (settings.state / "host.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_signals_drain(settings: Settings, number: signal.Signals) -> None:
+    async with asyncio.timeout(10):
+        how = Serving(grace=5)
+        async with served(settings, how) as client:
+            os.kill(os.getpid(), number)
+            await how.stop.wait()
+        assert client.url
+
+
+async def test_a_second_signal_leaves_at_once(settings: Settings) -> None:
+    codes: list[int] = []
+    how = Serving(grace=5, die=codes.append)
+    async with served(settings, how) as client:
+        await client.post("/agents/shop/sessions/s1/turn?detach=1", {"message": "call slow"})
+        os.kill(os.getpid(), signal.SIGTERM)
+        await how.stop.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert codes == [128 + signal.SIGTERM]
+
+
+# -- the host file ---------------------------------------------------------------------------------
+def test_a_host_file_left_behind_names_nobody(tmp_path: Path) -> None:
+    assert find_host(tmp_path) is None
+    announce(tmp_path, "http://127.0.0.1:1", make_cli_token())
+    told = json.loads((tmp_path / "host.json").read_text())
+    (tmp_path / "host.json").write_text(json.dumps({**told, "pid": 2**22 + 1}))
+    assert find_host(tmp_path) is None
+    withdraw(tmp_path)
+    assert (tmp_path / "host.json").exists(), "what another process wrote is left to it"
+    for broken in ("", "[]", "{}", '{"pid": "x"}', '{"pid": -1, "url": "", "token_file": ""}'):
+        (tmp_path / "host.json").write_text(broken)
+        assert find_host(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("::", "http://[::1]:80"),
+        ("::1", "http://[::1]:80"),
+        ("june.example", "http://june.example:80"),
+    ],
+)
+def test_where_this_machine_reaches_it(host: str, url: str) -> None:
+    assert local_url(host, 80) == url

@@ -1,0 +1,243 @@
+"""Group commit: what shares a transaction, and when a caller is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from gateway.engine.errors import StoreUnavailableError
+from gateway.stores.sqlite.schema import connect
+from gateway.stores.sqlite.writer import GROUP_PIECES, Writer
+from tests.conformance.store_kit import PATIENCE
+
+
+class Job:
+    """A piece that does what the test says."""
+
+    def __init__(
+        self, act: Callable[[sqlite3.Cursor], object], *, apart: bool = False, spare: bool = False
+    ) -> None:
+        self.future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self.apart = apart
+        self.runs = 0
+        self.told = 0
+        self._act = act
+        self._spare = spare
+        self._blamed = False
+
+    def run(self, cursor: sqlite3.Cursor) -> object:
+        self.runs += 1
+        return None if self._blamed else self._act(cursor)
+
+    def blame(self, error: BaseException) -> bool:
+        del error
+        self._blamed, before = self._spare, self._blamed
+        return self._spare and not before
+
+    def answered(self) -> None:
+        self.told += 1
+
+
+def put(value: object) -> Callable[[sqlite3.Cursor], object]:
+    return lambda cursor: cursor.execute("INSERT INTO t VALUES (?)", (value,)) and value
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "w.db"
+
+
+@pytest.fixture
+async def writer(path: Path) -> AsyncIterator[Writer]:
+    connection = connect(path)
+    connection.execute("CREATE TABLE t (x UNIQUE)")
+    writer = Writer(connection, asyncio.get_running_loop(), idle=0.05)
+    writer.start()
+    yield writer
+    assert await writer.stop(PATIENCE)
+
+
+async def settle(writer: Writer, *jobs: Job) -> list[object]:
+    """Submit them at once, behind a piece that keeps the writer busy until all are queued."""
+    gate: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wait(_: sqlite3.Cursor) -> None:
+        asyncio.run_coroutine_threadsafe(_reached(gate), gate.get_loop()).result(PATIENCE)
+
+    first = Job(wait, apart=True)
+    writer.submit(first)
+    for job in jobs:
+        writer.submit(job)
+    gate.set_result(None)
+    async with asyncio.timeout(PATIENCE):
+        await first.future
+        await asyncio.wait([job.future for job in jobs])
+    return [job.future.exception() or job.future.result() for job in jobs]
+
+
+async def _reached(gate: asyncio.Future[None]) -> None:
+    await gate
+
+
+def kept(path: Path) -> list[object]:
+    connection = sqlite3.connect(path)
+    try:
+        return [row[0] for row in connection.execute("SELECT x FROM t ORDER BY x")]
+    finally:
+        connection.close()
+
+
+async def test_what_waits_commits_together(writer: Writer, path: Path) -> None:
+    groups = writer.groups
+    assert await settle(writer, *(Job(put(k)) for k in range(50))) == list(range(50))
+    assert kept(path) == list(range(50))
+    assert 2 <= writer.groups - groups < 25
+
+
+async def test_a_group_is_bounded(writer: Writer) -> None:
+    groups = writer.groups
+    count = 2 * GROUP_PIECES + 1
+    await settle(writer, *(Job(put(k)) for k in range(count)))
+    assert writer.groups - groups >= 4
+
+
+async def test_nobody_is_answered_before_the_commit(writer: Writer, path: Path) -> None:
+    """Each answer finds the row visible to another connection."""
+    job = Job(put(1))
+    seen: list[list[object]] = []
+    job.future.add_done_callback(lambda _: seen.append(kept(path)))
+    await settle(writer, job, Job(put(2)))
+    await asyncio.sleep(0)
+    assert seen[0][0] == 1
+    assert job.told == 1
+
+
+async def test_an_error_undoes_its_own_piece(writer: Writer, path: Path) -> None:
+    def half(cursor: sqlite3.Cursor) -> None:
+        cursor.execute("INSERT INTO t VALUES (2)")
+        raise LookupError("mine")
+
+    first, bad, last = await settle(writer, Job(put(1)), Job(half), Job(put(3)))
+    assert (first, last) == (1, 3)
+    assert isinstance(bad, LookupError)
+    assert kept(path) == [1, 3]
+
+
+@pytest.mark.parametrize("end", ["ROLLBACK", "COMMIT"])
+async def test_whoever_ends_the_transaction_is_alone_with_it(
+    writer: Writer, path: Path, end: str
+) -> None:
+    def bad(cursor: sqlite3.Cursor) -> None:
+        cursor.execute(end)
+
+    jobs = [Job(put(1)), Job(put(2)), Job(bad), Job(put(3))]
+    results = await settle(writer, *jobs)
+    assert results[:2] == [1, 2]
+    assert isinstance(results[2], StoreUnavailableError)
+    assert results[3] == 3
+    if end == "ROLLBACK":
+        assert jobs[0].runs == 2
+        assert kept(path) == [1, 2, 3]
+
+
+async def test_a_piece_that_is_to_blame_gets_one_more_run(writer: Writer, path: Path) -> None:
+    job = Job(lambda cursor: cursor.execute("ROLLBACK"), spare=True)
+    assert await settle(writer, Job(put(1)), job) == [1, None]
+    assert job.runs == 2
+    assert kept(path) == [1]
+
+
+async def test_a_savepoint_that_is_gone_counts_as_lost(writer: Writer, path: Path) -> None:
+    bad = Job(lambda cursor: cursor.execute("RELEASE piece"))
+    results = await settle(writer, Job(put(1)), bad, Job(put(2)))
+    assert (results[0], results[2]) == (1, 2)
+    assert isinstance(results[1], (sqlite3.Error, StoreUnavailableError))
+    assert kept(path) == [1, 2]
+
+
+async def test_a_commit_that_fails_is_reported_per_caller(writer: Writer, path: Path) -> None:
+    def owe(cursor: sqlite3.Cursor) -> None:
+        cursor.execute("INSERT INTO child VALUES (4711)")
+
+    def tables(cursor: sqlite3.Cursor) -> None:
+        cursor.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
+        cursor.execute(
+            "CREATE TABLE child (p REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)"
+        )
+
+    await settle(writer, Job(tables))
+    results = await settle(writer, Job(put(1)), Job(owe), Job(put(2)))
+    assert (results[0], results[2]) == (1, 2)
+    assert isinstance(results[1], Exception)
+    assert kept(path) == [1, 2]
+
+
+@pytest.mark.parametrize("error", [StopIteration, SystemExit, asyncio.CancelledError])
+async def test_no_error_of_one_caller_stops_the_answers(
+    writer: Writer, error: type[BaseException]
+) -> None:
+    def bad(_: sqlite3.Cursor) -> None:
+        raise error
+
+    job, after = Job(bad), Job(put(1))
+    gone = Job(put(2))
+    gone.future.cancel()
+    for one in (job, gone, after):
+        writer.submit(one)
+    async with asyncio.timeout(PATIENCE):
+        assert await after.future == 1
+    assert job.future.done()
+    if not job.future.cancelled():
+        job.future.exception()
+    assert (job.told, gone.told) == (1, 1)
+
+
+async def test_a_caller_who_left_has_its_piece_committed(writer: Writer, path: Path) -> None:
+    gone = Job(put(1))
+    gone.future.cancel()
+    writer.submit(gone)
+    await settle(writer, Job(put(2)))
+    assert kept(path) == [1, 2]
+
+
+async def test_everything_submitted_before_the_end_is_done(path: Path) -> None:
+    connection = connect(path)
+    connection.execute("CREATE TABLE t (x UNIQUE)")
+    writer = Writer(connection, asyncio.get_running_loop())
+    writer.start()
+    jobs = [Job(put(k)) for k in range(300)]
+    for job in jobs:
+        writer.submit(job)
+    assert await writer.stop(PATIENCE)
+    async with asyncio.timeout(PATIENCE):
+        for job in jobs:
+            await job.future
+    assert len(kept(path)) == 300
+    assert not Path(f"{path}-wal").exists()
+    with pytest.raises(StoreUnavailableError):
+        writer.submit(Job(put(1)))
+
+
+async def test_the_log_is_folded_back_when_idle(writer: Writer, path: Path) -> None:
+    await settle(writer, *(Job(put("x" * 5000 + str(k))) for k in range(50)))
+    log = Path(f"{path}-wal")
+    assert log.exists()
+    async with asyncio.timeout(PATIENCE):
+        while log.stat().st_size:
+            await asyncio.sleep(0.01)
+    assert len(kept(path)) == 50
+
+
+async def test_a_reader_in_the_way_holds_nobody_up(writer: Writer, path: Path) -> None:
+    await settle(writer, Job(put(1)))
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT * FROM t").fetchall() == [(1,)]
+    await asyncio.sleep(0.15)
+    assert await settle(writer, Job(put(2))) == [2]
+    reader.close()
+    assert kept(path) == [1, 2]
