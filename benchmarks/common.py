@@ -54,14 +54,20 @@ def bare_loop(seconds: float) -> float:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("pragma journal_mode=wal")
     db.execute("pragma synchronous=full")
-    db.execute("create table messages(id integer primary key, session integer, n integer, body text)")
-    db.execute("create table steps(session integer, step text, result text, primary key(session, step)) without rowid")
+    db.execute(
+        "create table messages(id integer primary key, session integer, n integer, body text)"
+    )
+    db.execute(
+        "create table steps(session integer, step text, result text, primary key(session, step)) without rowid"
+    )
     done, end = 0, time.perf_counter() + seconds
     began = time.perf_counter()
     while time.perf_counter() < end:
         body = json.dumps({"role": "assistant", "text": text()})
         db.execute("begin immediate")
-        db.execute("insert into messages(session, n, body) values (?, ?, ?)", (done % 64, done, body))
+        db.execute(
+            "insert into messages(session, n, body) values (?, ?, ?)", (done % 64, done, body)
+        )
         db.execute("insert into steps values (?, ?, ?)", (done % 64, f"model:{done}", '{"ok":1}'))
         db.execute("commit")
         done += 1

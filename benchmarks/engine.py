@@ -58,7 +58,9 @@ def make_table(ctx: ToolContext) -> dict[str, Any]:
     """Create the tool's own table."""
     handle = ctx.store.unwrap()
     if handle is not None:
-        handle.execute("create table if not exists orders(id integer primary key, turn text, n integer)")
+        handle.execute(
+            "create table if not exists orders(id integer primary key, turn text, n integer)"
+        )
     return {}
 
 
@@ -67,9 +69,9 @@ async def prepare(runtime: Runtime) -> None:
     setup = AgentDef(
         name="setup",
         model=ScriptedModel(
-            lambda request: ModelReply.say("ok")
-            if len(request.turn) > 1
-            else ModelReply.call("make_table")
+            lambda request: (
+                ModelReply.say("ok") if len(request.turn) > 1 else ModelReply.call("make_table")
+            )
         ),
         tools={make_table.name: make_table},
     )
@@ -99,4 +101,3 @@ async def main(seconds: float) -> None:
 
 if __name__ == "__main__":
     asyncio.run(main(float(sys.argv[1]) if len(sys.argv) > 1 else 5.0))
-

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from gateway.cli.problem import Problem
-from gateway.cli.text import ASCII_MARKS, Style, ago, clean, moment
+from gateway.cli.text import ASCII_MARKS, MARKS, Style, ago, clean, moment
 from gateway.engine.kinds import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -66,6 +67,17 @@ class Out:
         if not self.json:
             self._write(self.stdout, self._fit(self.stdout, clean(text)))
             self.stdout.flush()
+
+    def block(self, label: Part, text: str, style: Style = "", *, wide: int = 0) -> None:
+        """Text beside a label. On a terminal it is wrapped under itself, in a log it stays whole."""
+        body = clean(text)
+        lines = body.splitlines() or [""]
+        if self.terminal:
+            room = max(20, (wide or self.width) - len(plain(label)))
+            hang = "  " if body[:1] in MARKS else ""
+            lines = [part for line in lines for part in _wrapped(line, room, hang)]
+        for number, line in enumerate(lines):
+            self.say(label if number == 0 else " " * len(plain(label)), (line, style))
 
     def fields(self, rows: Iterable[tuple[str, Part]]) -> None:
         """Names and values, one pair a line, names in one column."""
@@ -163,6 +175,10 @@ class Out:
 
     def _write(self, stream: TextIO, text: str) -> None:
         stream.write(text)
+
+
+def _wrapped(line: str, room: int, hang: str) -> list[str]:
+    return textwrap.wrap(line, room, subsequent_indent=hang, break_on_hyphens=False) or [""]
 
 
 def plain(part: Part) -> str:

@@ -61,15 +61,23 @@ def explain(error: BaseException) -> Problem:
             return Problem("usage", error.format_message(), fix=f"{path} --help")
         case click.ClickException():
             return Problem("usage", error.format_message(), exit_code=error.exit_code)
+        case ExceptionGroup():
+            return explain(error.exceptions[0])
+        case OSError():
+            return _of_the_system(error)
+        case _:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return Problem("internal", what, fix="the same command with --debug shows where")
+
+
+def _of_the_system(error: OSError) -> Problem:
+    match error:
         case PermissionError():
             return Problem("permission", sentence(error), exit_code=Exit.NOT_ALLOWED)
         case FileNotFoundError():
             return Problem("not_found", sentence(error), exit_code=Exit.NOT_FOUND)
-        case OSError():
-            return Problem("system", sentence(error))
         case _:
-            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            return Problem("internal", what, fix="the same command with --debug shows where")
+            return Problem("system", sentence(error))
 
 
 def sentence(error: BaseException) -> str:

@@ -35,6 +35,8 @@ STATE_MARK: dict[str, str] = {
     "timed_out": "✗",
     "cancelled": "–",
 }
+MARKS = frozenset("✓✗⏸▸·–↻")
+"""What a line may begin with to say how something stands."""
 ASCII_MARKS: dict[str, str] = {
     "✓": "ok",
     "✗": "x",

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from gateway.engine.agent import AgentDef, AskedRequest, TurnError
+from gateway.engine.decisions.closing import error_record
 from gateway.engine.decisions.opening import opening_from
 from gateway.engine.decisions.park import request_body
 from gateway.engine.decisions.policy import FrozenSurface, edition_for, freeze_surface
@@ -266,13 +267,13 @@ class Runtime:
 
     async def report_failure(self, world: World, record: TurnRecord, error: BaseException) -> None:
         """Hand a failed turn to ``on_turn_error``; the log takes it if there is none or it throws."""
-        failure = error if isinstance(error, TurnFailure) else None
+        where = TurnFailure.of(error_record(record) or {})
         told = TurnError(
             agent=world.ref.agent,
             session=world.ref.key,
             turn_id=record.turn_id,
-            phase=None if failure is None else failure.phase,
-            step=None if failure is None else failure.step,
+            phase=where.phase,
+            step=where.step,
             error=error,
         )
         hook = world.agent.on_turn_error

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 
 from gateway.engine.kinds import Json, JsonObject
+from gateway.host.auth import JSON
 from gateway.host.problems import PROBLEM, title
-from gateway.host.shapes import COMPONENTS, HISTORY, SESSION, ref, text
+from gateway.host.shapes import COMPONENTS, FREE, HISTORY, SESSION, ref, text
 from gateway.host.table import Query, Reply, Route
 
 PATH_PARAMETERS: dict[str, JsonObject] = {
@@ -19,6 +20,10 @@ PATH_PARAMETERS: dict[str, JsonObject] = {
     "name": text("A mounted channel."),
     "tail": text("A path of the channel's own."),
 }
+
+
+# The schema of an event stream is that of one frame.
+MEDIA: dict[str, JsonObject] = {"text/event-stream": ref("Frame"), JSON: FREE}
 
 
 def document(routes: Iterable[Route], *, version: str, secured: bool) -> JsonObject:
@@ -101,8 +106,7 @@ def _responses(route: Route) -> Iterable[tuple[int, JsonObject]]:
         if reply.component is not None:
             content["application/json"] = {"schema": ref(reply.component)}
         for media in reply.media:
-            frames = media == "text/event-stream"  # its schema is that of one frame
-            content[media] = {"schema": ref("Frame") if frames else {"type": "string"}}
+            content[media] = {"schema": MEDIA.get(media, text())}
         if code in problems:
             content[PROBLEM] = {"schema": ref("Problem")}
         out: JsonObject = {"description": reply.about}

@@ -148,7 +148,6 @@ _TURN_ROW: JsonObject = {
     "source": text(),
     "speaker": maybe(text()),
     "opening": text("The beginning of what opened it."),
-    "text": text("The final text."),
     "error": maybe(FREE),
     "request": maybe(text("Id of the request it waits for.")),
     "attempts": COUNT,

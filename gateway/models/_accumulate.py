@@ -89,9 +89,6 @@ class Accumulator:
 
     def feed(self, event: str, data: str) -> list[ModelDelta]:
         """Take one event; the deltas it has to show."""
-        self._size += len(data)
-        if self._size > self._limit:
-            raise StreamBroken(f"the reply grew past {self._limit} characters without ending")
         body = _object(_parsed(data))
         kind = str(body.get("type") or event)
         if kind == "error":
@@ -100,6 +97,8 @@ class Accumulator:
             return []
         if not self._started and kind != "message_start":
             raise StreamBroken(f"{kind} came before message_start")
+        if kind != "content_block_delta":  # of these only what they add is kept
+            self._grow(len(data))
         return self._EVENTS[kind](self, body)
 
     def message(self) -> Message:
@@ -140,6 +139,7 @@ class Accumulator:
         for key, piece in delta.items():
             if key == "type":
                 continue
+            self._grow(len(piece) if isinstance(piece, str) else len(str(piece)))
             if key == "citation":
                 _list(block.raw, "citations").append(piece)
             elif key == "signature":
@@ -174,6 +174,11 @@ class Accumulator:
             raise StreamBroken("the message ended inside a block")
         self.done = True
         return []
+
+    def _grow(self, characters: int) -> None:
+        self._size += characters
+        if self._size > self._limit:
+            raise StreamBroken(f"the reply grew past {self._limit} characters without ending")
 
     def _merge_usage(self, usage: Json) -> None:
         """Later numbers are cumulative and replace earlier ones; a missing one leaves them be."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -117,7 +116,7 @@ class AnthropicModel(Model):
         self._settings = settings
         self._access = access
         self._scrub: Scrub = scrubber(access.api_key)
-        self._lock = threading.Lock()
+        self._gate = asyncio.Lock()
         self._client: AsyncAnthropic | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -207,29 +206,27 @@ class AnthropicModel(Model):
         A pool of connections belongs to one event loop, so another loop gets another client.
         """
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            made = await asyncio.to_thread(self._make)
-            if self._client is None or self._loop is not loop:
-                self._client, self._loop = made, loop
-        return self._client
+        if self._loop is not loop:
+            self._loop, self._gate, self._client = loop, asyncio.Lock(), None
+        async with self._gate:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make)
+            return self._client
 
     def _make(self) -> AsyncAnthropic:
-        with self._lock:
-            load_prices()
-            own = self._access
-            if own.client is not None:
-                return own.client.with_options(
-                    max_retries=0, timeout=own.silence, open_telemetry=False
-                )
-            key = self._require_key()
-            sdk_client, timeout = _sdk()
-            return sdk_client(
-                api_key=key,
-                base_url=own.base_url or BASE_URL,
-                max_retries=0,
-                timeout=timeout(own.silence, connect=min(_CONNECT, own.silence)),
-                open_telemetry=False,
-            )
+        load_prices()
+        own = self._access
+        if own.client is not None:
+            return own.client.with_options(max_retries=0, timeout=own.silence, open_telemetry=False)
+        key = self._require_key()
+        client, timeout = _sdk()
+        return client(
+            api_key=key,
+            base_url=own.base_url or BASE_URL,
+            max_retries=0,
+            timeout=timeout(own.silence, connect=min(_CONNECT, own.silence)),
+            open_telemetry=False,
+        )
 
     @asynccontextmanager
     async def _response(

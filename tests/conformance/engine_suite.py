@@ -17,14 +17,36 @@ from tests.conformance.engine_suite_calls import (
     TestKeys,
     TestSideBySide,
 )
+from tests.conformance.engine_suite_crashes import (
+    TestCrashes,
+    TestStoreOutage,
+)
 from tests.conformance.engine_suite_ending import (
     TestCancel,
     TestReplace,
     TestReset,
 )
+from tests.conformance.engine_suite_events import (
+    TestEvents,
+)
+from tests.conformance.engine_suite_gate import (
+    TestProvenance,
+    TestTaintGate,
+)
+from tests.conformance.engine_suite_model import (
+    TestDeadlines,
+    TestModelRetries,
+    TestReplies,
+)
 from tests.conformance.engine_suite_parks import (
     TestParks,
     TestSwallowedParks,
+)
+from tests.conformance.engine_suite_runtime import (
+    TestEditions,
+    TestOnTurnError,
+    TestRuntime,
+    TestSurfaces,
 )
 from tests.conformance.engine_suite_tools import (
     TestTools,
@@ -34,16 +56,28 @@ __all__ = [
     "TestAcceptance",
     "TestAnswers",
     "TestCancel",
+    "TestCrashes",
+    "TestDeadlines",
     "TestDefaultAnswerers",
+    "TestEditions",
     "TestEndlessCalls",
+    "TestEvents",
     "TestExpiry",
     "TestKeys",
+    "TestModelRetries",
+    "TestOnTurnError",
     "TestParks",
+    "TestProvenance",
     "TestReplace",
+    "TestReplies",
     "TestReset",
     "TestResults",
+    "TestRuntime",
     "TestSideBySide",
+    "TestStoreOutage",
+    "TestSurfaces",
     "TestSwallowedParks",
+    "TestTaintGate",
     "TestTools",
     "TestWhoMayAnswer",
 ]

@@ -369,7 +369,7 @@ class TestExpiry:
         await bench.start(asking(expires_in=60, on_expiry=False), clock=hands.clock)
         asked = await park(bench.session())
         hands.forward(61)
-        result = await _next_rest(bench.session(), asked)
+        result = await _next_rest(bench.session(), asked, hands)
         assert result == "completed"
         assert (await outputs(bench.session()))[0] == {
             "got": False,
@@ -382,7 +382,7 @@ class TestExpiry:
         await bench.start(asking(expires_in=60), clock=hands.clock)
         asked = await park(bench.session())
         hands.forward(61)
-        assert await _next_rest(bench.session(), asked) == "completed"
+        assert await _next_rest(bench.session(), asked, hands) == "completed"
         told = await error_of(bench.session())
         assert told.startswith("InputExpired: nobody answered in time")
         [result] = results(await bench.session().transcript())
@@ -408,8 +408,7 @@ class TestExpiry:
         await bench.kill()
         hands.forward(3600)
         await bench.start(clock=hands.clock)
-        hands.forward(2)
-        assert await _next_rest(bench.session(), asked) == "completed"
+        assert await _next_rest(bench.session(), asked, hands) == "completed"
 
     async def test_expired_denied_and_cancelled_are_three_things_to_the_model(
         self, bench: Bench
@@ -418,7 +417,7 @@ class TestExpiry:
         await bench.start(asking(expires_in=60, on_expiry=False), clock=hands.clock)
         expired = await park(bench.session("a"))
         hands.forward(61)
-        await _next_rest(bench.session("a"), expired)
+        await _next_rest(bench.session("a"), expired, hands)
         denied = await park(bench.session("b"))
         await answer(bench.session("b"), denied, False)
         cancelled = await park(bench.session("c"))
@@ -431,10 +430,11 @@ class TestExpiry:
         assert told[2][0] == {"cancelled": True}
 
 
-async def _next_rest(session: Session, asked: PendingInput) -> str:
+async def _next_rest(session: Session, asked: PendingInput, hands: Hands) -> str:
     """Where the turn rests once it has left the request."""
 
     async def left() -> bool:
+        hands.forward(0.5)
         return (await session.snapshot(asked.turn_id)).request != asked
 
     await until(left)

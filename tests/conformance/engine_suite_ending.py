@@ -97,7 +97,10 @@ class TestCancel:
             await hold.here()
             return name
 
-        script = [calls(*[("work", {"name": n}) for n in "abc"]), say("done")]
+        script = [
+            calls(("work", {"name": "a"}), ("work", {"name": "b"}), ("work", {"name": "c"})),
+            say("done"),
+        ]
         await bench.start(june(work, script=script))
         session = bench.session()
         await session.start(TurnInput(message="go", turn_id="t1"))

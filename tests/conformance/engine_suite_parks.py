@@ -189,7 +189,8 @@ class TestSwallowedParks:
 
         @tool
         def refund(ctx: ToolContext) -> str:
-            if ctx.request_input(id="ok", prompt="?"):
+            asked: object = ctx.request_input(id="ok", prompt="?")
+            if asked:
                 ran.append("paid")
             return "done"
 

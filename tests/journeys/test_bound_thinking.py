@@ -16,9 +16,9 @@ from pathlib import Path
 from gateway.engine.agent import AgentDef
 from gateway.engine.kinds import JsonObject
 from gateway.engine.loop.context import ToolContext
+from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import Model
 from gateway.engine.runtime import Runtime
-from gateway.engine.outcomes import TurnInput
 from gateway.engine.session import Session
 from gateway.engine.tool import tool
 from gateway.models.anthropic import anthropic
@@ -59,9 +59,11 @@ async def process(path: Path, made: AgentDef) -> AsyncIterator[Session]:
     await store.open()
     runtime = Runtime({made.name: made}, store, LocalSink())
     await runtime.start()
-    yield runtime.session("june", "web:1")
-    await runtime.stop(grace=2.0)
-    await store.close()
+    try:
+        yield runtime.session("june", "web:1")
+    finally:
+        await runtime.stop(grace=2.0)
+        await store.close()
 
 
 async def test_thinking_survives_a_restart_and_a_deploy(tmp_path: Path) -> None:
@@ -70,7 +72,7 @@ async def test_thinking_survives_a_restart_and_a_deploy(tmp_path: Path) -> None:
         model = anthropic("claude-opus-5-5", api_key="test", base_url=fake.url)
         await asyncio.to_thread(model.check)
         async with process(path, agent(model, release=1)) as session:
-            started = await session.start(TurnInput("Where is 1042?"))
+            started = await session.start(TurnInput(message="Where is 1042?"))
             parked = await session.result(started.turn_id)
             assert parked.status == "suspended", parked
         async with process(path, agent(model, release=2)) as session:
@@ -79,7 +81,7 @@ async def test_thinking_survives_a_restart_and_a_deploy(tmp_path: Path) -> None:
             await session.resume(started.turn_id, pending.id, True, digest=pending.digest)
             done = await session.result(started.turn_id)
             assert (done.status, done.text) == ("completed", "Refunded.")
-            assert (await session.turn(TurnInput("Hello again"))).text == "Good morning."
+            assert (await session.turn(TurnInput(message="Hello again"))).text == "Good morning."
         await model.close()
     assert [request.rejected for request in fake.requests] == [None] * 4
     first, second, resumed, later = (request.body for request in fake.requests)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gateway.engine.kinds import JsonObject
-from tests.support.cli import Serving, Shell
+from tests.support.cli import COMMAND, Serving, Shell
 
 pytestmark = pytest.mark.timeout(120)  # starts one process after another
 
@@ -32,9 +35,11 @@ def request_of(body: JsonObject) -> JsonObject:
 
 
 def test_an_answer_is_on_stdout_and_everything_else_is_not(shell: Shell) -> None:
-    ran = shell.ok("ask", "are you open on saturday?")
+    ran = shell.ok("ask", "-", stdin="are you open on saturday?\n")
     assert ran.out == "On saturday: 10 to 14.\n"
     assert "opening_hours(day=saturday)" in ran.err
+    refused = shell.run("ask", "-", stdin=" \n")
+    assert (refused.code, refused.out) == (2, "")
 
 
 def test_asking_with_json_tells_where_the_turn_stands(shell: Shell) -> None:
@@ -45,19 +50,20 @@ def test_asking_with_json_tells_where_the_turn_stands(shell: Shell) -> None:
     assert body["session"] == "s1"
     assert body["last_seq"]
 
-
-def test_a_message_may_come_from_stdin_and_an_empty_one_is_refused(shell: Shell) -> None:
-    assert shell.ok("ask", "-", stdin="open on sunday?\n").out == "On sunday: closed.\n"
-    refused = shell.run("ask", "-", stdin=" \n")
-    assert (refused.code, refused.out) == (2, "")
+    done = shell.ok("sessions", "reset", "s1", "--json").object
+    assert done == {"previous_session": "s1#g0", "generation": 1}
+    assert shell.ok("sessions", "show", "s1", "--json").object["messages"] == []
 
 
 def test_a_parked_turn_exits_10_and_names_the_command_that_approves(shell: Shell) -> None:
-    parked = shell.run("ask", "book me for friday")
+    parked = shell.run("ask", "book me for friday", "--session", "s1")
     assert parked.code == 10
     command = parked.out.splitlines()[-1].strip()
     assert command.startswith("gateway approvals approve req_")
     assert '"friday"' in parked.out
+    second = shell.run("ask", "and monday?", "--session", "s1")
+    assert second.code == 7
+    assert "waits for a person first: Book the visitor for friday?" in second.err
 
     done = shell.ok(*command.split()[1:], "--reason", "we are free")
     assert "Booked for friday" in done.out
@@ -76,9 +82,7 @@ def test_a_denial_is_read_by_the_agent_and_stands_in_the_timeline(shell: Shell) 
     assert [row["id"] for row in listed] == [request["id"]]
     assert listed[0]["digest"] == request["digest"]
 
-    shown = shell.ok("approvals", "show", str(request["id"])[:9])
-    assert "Book the visitor for friday?" in shown.out
-    answered = shell.ok("approvals", "deny", str(request["id"]), "--reason", "full", "--json")
+    answered = shell.ok("approvals", "deny", str(request["id"])[:9], "--reason", "full", "--json")
     assert answered.object["outcome"] == "denied"
     assert isinstance(answered.object["turn"], dict)
     assert "wasn't confirmed" in str(answered.object["turn"]["text"])
@@ -101,7 +105,6 @@ def test_chat_runs_a_script_and_looks_back_turn_by_turn(shell: Shell) -> None:
     assert '"we are full"' in ran.out
     assert "not read" not in ran.out
     assert ran.out.count("── turn_") == 2
-    assert [row["session"] for row in shell.ok("sessions", "--json").list] == ["s1"]
 
 
 def test_a_script_that_ends_before_the_approval_exits_10(shell: Shell) -> None:
@@ -113,21 +116,9 @@ def test_a_script_that_ends_before_the_approval_exits_10(shell: Shell) -> None:
     assert "On sunday: closed." in ran.out
 
 
-def test_sessions_are_shown_and_reset(shell: Shell) -> None:
-    shell.ok("ask", "open on sunday?", "--session", "s1")
-    assert "open on sunday?" in shell.ok("sessions", "show", "s1").out
-    done = shell.ok("sessions", "reset", "s1", "--json").object
-    assert done == {"previous_session": "s1#g0", "generation": 1}
-    assert shell.ok("sessions", "show", "s1", "--json").object["messages"] == []
-    missing = shell.run("sessions", "show", "nobody", "--json")
-    assert (missing.code, missing.error["code"]) == (4, "not_found")
-
-
 def test_through_a_host_it_is_the_same(shell: Shell) -> None:
     with Serving(shell) as host:
-        status = shell.ok("status", "--json").object
-        assert status["ready"] is True
-        assert host.url in shell.ok("status").out
+        assert shell.ok("status", "--json").object["ready"] is True
         assert shell.ok("ask", "open on saturday?").out == "On saturday: 10 to 14.\n"
         parked = shell.run("ask", "book me for friday", "--json")
         assert parked.code == 10
@@ -140,15 +131,52 @@ def test_through_a_host_it_is_the_same(shell: Shell) -> None:
         assert "Booked for friday" in done.out
         listed = shell.ok("turns", "--json", "--state", "completed").list
         assert len(listed) == 2
-        assert {row["speaker"] for row in listed} == {parked.object["request"]["answerers"]["user"]}  # type: ignore[index,call-overload]
-        script = "book me for monday\ny\n/reset\n"
-        assert "starting anew" in shell.ok("chat", stdin=script).out
+        answerers = request_of(parked.object)["answerers"]
+        assert isinstance(answerers, dict)
+        assert {row["speaker"] for row in listed} == {answerers["user"]}
+        script = "book me for monday\ny\n/reset\n/history\n"
+        talked = shell.ok("chat", stdin=script).out
+        assert "Booked for monday" in talked
+        assert talked.endswith("nothing was said yet\n")
+
+
+SLOW = """
+import asyncio
+from gateway import tool
+
+@tool(effect="external")
+async def opening_hours(day: str) -> dict[str, str]:
+    \"\"\"When the workshop is open.\"\"\"
+    await asyncio.sleep(1.5)
+    return {"day": day, "hours": "9 to 18"}
+"""
+
+
+def test_who_waits_for_an_answer_gets_it_though_the_host_is_killed(
+    made: Path, tmp_path: Path
+) -> None:
+    agent = tmp_path / "agent"
+    shutil.copytree(made / "agent", agent)
+    (agent / "tools/opening_hours.py").write_text(SLOW)
+    shell = Shell(tmp_path)
+    with Serving(shell) as host:
+        waiting = subprocess.Popen(
+            [*COMMAND, "ask", "open on monday?"],
+            cwd=tmp_path,
+            env=shell.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert waiting.stderr is not None
+        assert b"opening_hours" in waiting.stderr.readline()
+        host.kill()
+        with Serving(shell):
+            out, err = waiting.communicate(timeout=60)
+    assert (waiting.returncode, out) == (0, b"On monday: 9 to 18.\n"), err.decode()
+    assert b"the host went away" in err
 
 
 def test_the_agent_that_new_makes_passes_its_own_test(made: Path, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
         cwd=made,

@@ -16,6 +16,7 @@ from gateway.host.api import Api
 from gateway.host.app import make_app
 
 PATIENCE = 10.0
+Body = Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Json = None,
+        body: Body = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         async with self._request(method, path, body, headers) as response:
@@ -108,7 +109,7 @@ class Client:
         return await self.ask("GET", path, headers=headers)
 
     async def post(
-        self, path: str, body: Json = None, headers: Mapping[str, str] | None = None
+        self, path: str, body: Body = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
         return await self.ask("POST", path, {} if body is None else body, headers)
 
@@ -117,7 +118,7 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Json = None,
+        body: Body = None,
         headers: Mapping[str, str] | None = None,
     ) -> AsyncGenerator[Stream, None]:
         wanted = {"Accept": "text/event-stream", **(headers or {})}
@@ -127,7 +128,7 @@ class Client:
             yield Stream(response)
 
     def _request(
-        self, method: str, path: str, body: Json, headers: Mapping[str, str] | None
+        self, method: str, path: str, body: Body, headers: Mapping[str, str] | None
     ) -> aiohttp.client._RequestContextManager:
         own = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         return self.http.request(

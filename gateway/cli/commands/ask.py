@@ -8,15 +8,17 @@ import sys
 import click
 
 from gateway.cli.base import Command, pass_out
-from gateway.cli.commands.common import AGENT, the_agent
+from gateway.cli.commands.common import AGENT, SEARCHED, the_agent
+from gateway.cli.desk import Desk
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import at_desk
 from gateway.cli.talk.card import card
-from gateway.cli.talk.follow import Follower
+from gateway.cli.talk.follow import Address, Follower
 from gateway.cli.talk.keys import new_session
 from gateway.cli.timeline import object_of, text_of
+from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
 
 
@@ -41,7 +43,7 @@ def ask(
     name = turn_id or f"turn_{secrets.token_hex(12)}"
     with at_desk(out, works=True) as (portal, desk):
         chosen = portal.call(the_agent(desk, agent))
-        portal.call(desk.start(chosen, key, text, turn_id=name))
+        portal.call(_start(desk, (chosen, key, name), text))
         follower = Follower(out, portal, desk, (chosen, key, name), aside=True)
         interrupted = follower.run()
         snapshot = portal.call(desk.snapshot(chosen, key, name))
@@ -58,6 +60,25 @@ def ask(
             raise Finished(Exit.PARKED)
         case _:
             raise Finished(Exit.FAILURE)
+
+
+async def _start(desk: Desk, turn: Address, text: str) -> None:
+    agent, session, turn_id = turn
+    try:
+        await desk.start(agent, session, text, turn_id=turn_id)
+    except (Problem, GatewayError) as error:
+        if error.code != "session_suspended":
+            raise
+        waiting = await desk.approvals(limit=SEARCHED)
+        for row in waiting:
+            if (row.get("agent"), row.get("session")) == (agent, session):
+                raise Problem(
+                    error.code,
+                    f"{session} waits for a person first: {text_of(row.get('prompt'))}",
+                    fix=f"gateway approvals show {text_of(row.get('id'))}",
+                    exit_code=Exit.CONFLICT,
+                ) from error
+        raise
 
 
 def _result(agent: str, session: str, snapshot: JsonObject) -> JsonObject:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import click
 
@@ -119,57 +120,58 @@ async def the_agent(desk: Desk, agent: str | None) -> str:
 
 
 # -- words -----------------------------------------------------------------------------------------
-def said(message: JsonObject) -> Iterator[list[Part]]:
-    """A transcript message as lines."""
-    role = text_of(message.get("role"))
-    content = message.get("content")
-    for item in content if isinstance(content, list) else []:
-        yield _block(role, object_of(item))
+def show_messages(out: Out, messages: Sequence[JsonObject]) -> None:
+    """A transcript, turn by turn."""
+    turn = ""
+    for message in messages:
+        if text_of(message.get("turn_id")) != turn:
+            turn = text_of(message.get("turn_id"))
+            out.say((f"── {turn}", "dim"))
+        content = message.get("content")
+        for item in content if isinstance(content, list) else []:
+            _show_block(out, text_of(message.get("role")), object_of(item))
 
 
-def _block(role: str, block: JsonObject) -> list[Part]:
+NAMES: dict[str, Part] = {
+    "user": ("you    ", "bold"),
+    "assistant": ("agent  ", "cyan"),
+    "trigger": ("trigger ", "bold"),
+}
+
+
+def _show_block(out: Out, role: str, block: JsonObject) -> None:
+    indent = " " * 7
     match block.get("type"):
         case "text":
-            style = {"user": "bold", "trigger": "bold"}.get(role, "cyan")
-            name = {"user": "you", "assistant": "agent"}.get(role, role)
-            return [(f"{name:<7}", style), text_of(block.get("text"))]
+            out.block(NAMES.get(role, f"{role:<7}"), text_of(block.get("text")))
         case "tool_call":
-            call = f"{text_of(block.get('name'))}({arguments(object_of(block.get('input')))})"
-            return [("       ▸ ", "cyan"), (call, "dim")]
+            given = arguments(object_of(block.get("input")), 300)
+            out.block((indent + "▸ ", "cyan"), f"{text_of(block.get('name'))}({given})", "dim")
         case "tool_result":
-            error = block.get("is_error") is True
-            mark: Part = ("       ✗ ", "red") if error else ("       ✓ ", "green")
-            shown = (
-                f"{text_of(block.get('name'))} → {one_line(plain_json(block.get('output')), 200)}"
-            )
-            return [mark, (shown, "dim"), *_decision(object_of(block.get("decision")))]
+            mark, style = ("✗", "red") if block.get("is_error") is True else ("✓", "green")
+            shown = one_line(plain_json(block.get("output")), 300)
+            decided = _decision(object_of(block.get("decision")))
+            told = f"{text_of(block.get('name'))} → {shown}{decided}"
+            out.block((f"{indent}{mark} ", style), told, "dim")
         case "reasoning":
-            return [("       · thinks ", "dim"), (one_line(text_of(block.get("text")), 200), "dim")]
+            out.block(indent + "· ", one_line(text_of(block.get("text")), 300), "dim")
         case "attachment":
-            return [("       · attached ", "dim"), text_of(block.get("name"))]
+            out.block(indent + "· ", f"attached {text_of(block.get('name'))}", "dim")
         case kind:
-            return [(f"       · {text_of(kind)}", "dim")]
+            out.block(indent + "· ", text_of(kind), "dim")
 
 
-def _decision(decision: JsonObject) -> list[Part]:
+def _decision(decision: JsonObject) -> str:
     if not decision:
-        return []
-    by = text_of(decision.get("by"))
-    reason = text_of(decision.get("reason"))
-    told = " ".join(
-        filter(
-            None,
-            (
-                text_of(decision.get("outcome")),
-                f"by {by}" if by else "",
-                f'"{reason}"' * bool(reason),
-            ),
-        )
-    )
-    return [(f"  ({told})", "dim")]
+        return ""
+    by, reason = text_of(decision.get("by")), text_of(decision.get("reason"))
+    told = [text_of(decision.get("outcome"))]
+    if by:
+        told.append(f"by {by}")
+    if reason:
+        told.append(f'"{one_line(reason, 200)}"')
+    return f"  ({' '.join(told)})"
 
 
 def plain_json(item: Json) -> str:
-    import json
-
     return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)

@@ -11,7 +11,7 @@ from gateway.cli.commands.common import (
     cut,
     find_session,
     now,
-    said,
+    show_messages,
     state_part,
 )
 from gateway.cli.out import Out
@@ -83,14 +83,8 @@ def show(out: Out, session: str, agent: str | None) -> None:
             ("active", ago(whole(row.get("active_at")), now())),
         ]
     )
-    turn = ""
-    for message in messages:
-        if text_of(message.get("turn_id")) != turn:
-            turn = text_of(message.get("turn_id"))
-            out.say()
-            out.say((f"── {turn}", "dim"))
-        for parts in said(message):
-            out.say(*parts)
+    out.say()
+    show_messages(out, messages)
 
 
 @sessions.command("reset")

@@ -81,7 +81,7 @@ def show(out: Out, turn_id: str, session: str | None, agent: str | None) -> None
     _head(out, row, snapshot)
     out.say()
     # In the order things happened; a line's time is when its step was committed.
-    for event, line in rows(events, max(40, out.width - 42)):
+    for event, line in rows(events, max(40, out.width - 34)):
         seq = f"{whole(event.get('seq')):>4}"
         parts: list[Part] = [(f"{seq}  {clock(event)}  ", "dim"), (f"{line.mark} ", line.style)]
         parts += [(f"{line.what:<10} ", line.style if line.what != "says" else "bold"), line.detail]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from asyncio.subprocess import DEVNULL, Process
@@ -27,10 +28,12 @@ class HostProcess:
         self.starts = 0
         self.kills = 0
         self.log = state / "host.log"
+        around = foreign_environ()
+        # A checkout that isn't installed is found all the same.
+        paths = (str(Path(gateway.__file__).parents[1]), around.get("PYTHONPATH", ""))
         self._environ = {
-            # A checkout that isn't installed is found all the same.
-            "PYTHONPATH": str(Path(gateway.__file__).parents[1]),
-            **foreign_environ(),
+            **around,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "DATABASE_URL": f"sqlite:///{state / 'gateway.db'}",
             "GATEWAY_AGENT": str(agent),
             "GATEWAY_API_TOKEN": token,

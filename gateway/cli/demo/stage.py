@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from gateway.cli.demo.proof import Proven
 from gateway.cli.out import Out
-from gateway.cli.text import Style, arguments, clean
+from gateway.cli.text import Style, arguments
 from gateway.cli.timeline import object_of, text_of
 from gateway.engine.kinds import JsonObject
 
@@ -121,19 +120,5 @@ class Stage:
         )
 
     def _block(self, who: str, text: str, name: Style, style: Style, indent: int = LABEL) -> None:
-        """Text beside a name, wrapped under itself; one line in a log."""
         label = f"  {who:<{indent - 2}}" if who else " " * indent
-        body = clean(text)
-        lines = body.splitlines() or [""]
-        if self._out.terminal:
-            hang = " " * 2 if body[:1] in {"▸", "✓", "✗", "⏸"} else ""
-            lines = [
-                part
-                for line in lines
-                for part in textwrap.wrap(
-                    line, self._wide - indent, subsequent_indent=hang, break_on_hyphens=False
-                )
-                or [""]
-            ]
-        for number, line in enumerate(lines):
-            self._out.say((label if number == 0 else " " * indent, name), (line, style))
+        self._out.block((label, name), text, style, wide=self._wide)

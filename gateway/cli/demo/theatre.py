@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from gateway.cli.demo.hosting import HostProcess
@@ -52,7 +52,7 @@ class Theatre:
         self.stage.says("you", message)
         body: JsonObject = {"message": message, "turn_id": turn_id}
         seen: list[JsonObject] = []
-        async with asyncio.timeout(PATIENCE):
+        async with within(f"turn {turn_id}"):
             async for event in self.client.events(f"{where(session)}/turn", body=body):
                 self.stage.event(event)
                 seen.append(event)
@@ -85,7 +85,7 @@ class Theatre:
     async def watch(self, session: str, turn_id: str, after: int) -> list[JsonObject]:
         """The rest of a turn, to its end."""
         seen: list[JsonObject] = []
-        async with asyncio.timeout(PATIENCE):
+        async with within(f"turn {turn_id}"):
             async for event in self.client.events(
                 f"{where(session)}/turns/{turn_id}/events", after=after
             ):
@@ -109,6 +109,18 @@ def where(session: str) -> str:
 def listed(body: Json, name: str) -> list[JsonObject]:
     found = object_of(body).get(name)
     return [object_of(item) for item in found] if isinstance(found, list) else []
+
+
+@asynccontextmanager
+async def within(what: str) -> AsyncGenerator[None]:
+    """A wait that ends: with words, if it has to."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield
+    except TimeoutError as error:
+        raise Problem(
+            "demo", f"{what} took over {PATIENCE:.0f} s", fix="gateway demo --keep"
+        ) from error
 
 
 async def until(what: str, holds: Callable[[], bool]) -> None:

@@ -7,6 +7,7 @@ import fcntl
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from gateway.cli.desk import Desk
@@ -27,7 +28,7 @@ async def open_desk(settings: Settings, by: str, *, works: bool) -> AsyncGenerat
 
         async with Client(host.url, await asyncio.to_thread(host.token)) as client:
             if await client.alive():
-                yield RemoteDesk(client, by)
+                yield RemoteDesk(client, by, partial(find_host, settings.state))
                 return
     await asyncio.to_thread(_not_held, settings, host)
     from gateway.cli.desk.local import LocalDesk

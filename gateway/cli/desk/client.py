@@ -21,25 +21,32 @@ SILENCE = 45.0
 """Seconds without a byte (heartbeats come every 15) after which a stream counts as lost."""
 
 
-class Lost(Exception):
+class Lost(Problem):
     """The connection failed or went silent; what was sent may or may not have arrived."""
+
+    def __init__(self, url: str, error: BaseException) -> None:
+        reason = str(error) or type(error).__name__
+        super().__init__("unreachable", f"no answer from the host at {url} ({reason})")
 
 
 class Client:
     """One host, one token. Use as an async context manager."""
 
     def __init__(self, url: str, token: str | None, *, timeout: float = 30.0) -> None:
-        self.url = url.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.url = ""
+        self._token: dict[str, str] = {}
+        self.move(url, token)
         self._timeout = timeout
         self._http: aiohttp.ClientSession | None = None
 
+    def move(self, url: str, token: str | None) -> None:
+        """The host started again: elsewhere, and with another token."""
+        self.url = url.rstrip("/")
+        self._token = {"Authorization": f"Bearer {token}"} if token else {}
+
     async def __aenter__(self) -> Self:
-        self._http = aiohttp.ClientSession(
-            headers=self._headers,
-            # Not through a proxy of the environment: the host is this machine's own.
-            trust_env=False,
-        )
+        # Not through a proxy of the environment: the host is this machine's own.
+        self._http = aiohttp.ClientSession(trust_env=False)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -73,7 +80,7 @@ class Client:
                 json=body,
                 params=query,
                 timeout=limit,
-                headers={"Accept": "application/json"},
+                headers={"Accept": "application/json", **self._token},
             ) as response:
                 raw = await response.read()
                 found = _json(raw)
@@ -81,7 +88,7 @@ class Client:
                     raise _problem(response.status, found)
                 return response.status, found
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-            raise Lost(f"{self.url}: {str(error) or type(error).__name__}") from error
+            raise Lost(self.url, error) from error
 
     async def events(
         self, path: str, *, after: int = 0, body: JsonObject | None = None
@@ -96,7 +103,7 @@ class Client:
                 json=body,
                 params={"after": str(after)} if body is None else None,
                 timeout=limit,
-                headers={"Accept": "text/event-stream"},
+                headers={"Accept": "text/event-stream", **self._token},
             ) as response:
                 if response.status == 204:
                     return
@@ -105,13 +112,13 @@ class Client:
                 async for item in frames(response.content.iter_any()):
                     yield item
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-            raise Lost(f"{self.url}: {str(error) or type(error).__name__}") from error
+            raise Lost(self.url, error) from error
 
     async def alive(self) -> bool:
         """Whether anybody answers there."""
         try:
             await self.request("GET", "/healthz", timeout=5)
-        except (Lost, Problem):
+        except Problem:
             return False
         return True
 

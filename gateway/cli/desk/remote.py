@@ -7,24 +7,31 @@ that was seen.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 
 from gateway.cli.desk.client import Client, Lost, segment
-from gateway.cli.exits import Exit
-from gateway.cli.problem import Problem
 from gateway.cli.timeline import TERMINAL, object_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
+from gateway.host.hostfile import HostFile
 
 PATIENCE = 20.0
 """Seconds a follower waits for a host that went away."""
 
 
 class RemoteDesk:
-    """``by`` is whom answers are given for; the host stores through which token it came."""
+    """``by`` is who speaks and answers here. ``find`` tells where the host is now."""
 
-    def __init__(self, client: Client, by: str, *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        client: Client,
+        by: str,
+        find: Callable[[], HostFile | None],
+        *,
+        patience: float = PATIENCE,
+    ) -> None:
         self._client = client
         self._by = by
+        self._find = find
         self._patience = patience
 
     @property
@@ -33,16 +40,16 @@ class RemoteDesk:
 
     # -- looking -------------------------------------------------------------------------------
     async def status(self) -> JsonObject:
-        return object_of(await self._get("/status"))
+        return object_of(await self._client.get("/status"))
 
     async def agents(self) -> list[JsonObject]:
-        return _items(await self._get("/agents"), "agents")
+        return _items(await self._client.get("/agents"), "agents")
 
     async def sessions(
         self, *, agent: str | None = None, status: str | None = None, limit: int = 50
     ) -> list[JsonObject]:
         query = _query(agent=agent, status=status, limit=str(limit))
-        return _items(await self._get("/sessions", query), "sessions")
+        return _items(await self._client.get("/sessions", query), "sessions")
 
     async def turns(
         self,
@@ -53,22 +60,22 @@ class RemoteDesk:
         limit: int = 50,
     ) -> list[JsonObject]:
         query = _query(agent=agent, session=session, state=state, limit=str(limit))
-        return _items(await self._get("/turns", query), "turns")
+        return _items(await self._client.get("/turns", query), "turns")
 
     async def approvals(self, *, limit: int = 50) -> list[JsonObject]:
-        return _items(await self._get("/approvals", _query(limit=str(limit))), "approvals")
+        return _items(await self._client.get("/approvals", _query(limit=str(limit))), "approvals")
 
     async def approval(self, id: str) -> JsonObject:  # noqa: A002
-        return object_of(await self._get(f"/approvals/{segment(id)}"))
+        return object_of(await self._client.get(f"/approvals/{segment(id)}"))
 
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
-        return object_of(await self._get(_turn(agent, session, turn_id)))
+        return object_of(await self._client.get(_turn(agent, session, turn_id)))
 
     async def transcript(self, agent: str, session: str) -> list[JsonObject]:
-        return _items(await self._get(_session(agent, session) + "/transcript"), "messages")
+        return _items(await self._client.get(_session(agent, session) + "/transcript"), "messages")
 
     async def logged(self, agent: str, session: str, turn_id: str) -> list[JsonObject]:
-        return _items(await self._get(_turn(agent, session, turn_id) + "/events"), "events")
+        return _items(await self._client.get(_turn(agent, session, turn_id) + "/events"), "events")
 
     # -- doing ---------------------------------------------------------------------------------
     async def decide(
@@ -82,7 +89,7 @@ class RemoteDesk:
         if reason:
             body["reason"] = reason
         path = f"/approvals/{segment(text_of(request.get('id')))}"
-        return object_of(await self._post(path, body))
+        return object_of(await self._client.post(path, body))
 
     async def start(
         self, agent: str, session: str, message: str, *, turn_id: str | None = None
@@ -93,14 +100,14 @@ class RemoteDesk:
         if turn_id:
             body["turn_id"] = turn_id
         path = _session(agent, session) + "/turn"
-        started = object_of(await self._post(path, body, {"detach": "1"}))
+        started = object_of(await self._client.post(path, body, {"detach": "1"}))
         return text_of(started.get("turn_id"))
 
     async def cancel(self, agent: str, session: str, turn_id: str) -> None:
-        await self._post(_turn(agent, session, turn_id) + "/cancel", {})
+        await self._client.post(_turn(agent, session, turn_id) + "/cancel", {})
 
     async def reset(self, agent: str, session: str) -> JsonObject:
-        return object_of(await self._post(_session(agent, session) + "/reset", {}))
+        return object_of(await self._client.post(_session(agent, session) + "/reset", {}))
 
     async def follow(
         self, agent: str, session: str, turn_id: str, *, after: int = 0
@@ -119,10 +126,10 @@ class RemoteDesk:
                         agent, session, turn_id, event
                     ):
                         return
-            except Lost as error:
+            except Lost:
                 yield {"type": "cli.waiting", "turn_id": turn_id}
-                if not await self._client.ready(self._patience):
-                    raise self._unreachable(error) from error
+                if not await self._back():
+                    raise
                 continue
             # A stream that ends early: the host drains, or this reader was cut off.
             state = text_of((await self.snapshot(agent, session, turn_id)).get("state"))
@@ -130,34 +137,23 @@ class RemoteDesk:
                 return
             await asyncio.sleep(0.1)
 
+    async def _back(self) -> bool:
+        """Wait for the host's next start: it may be on another port, and has another token."""
+        end = asyncio.get_running_loop().time() + self._patience
+        while asyncio.get_running_loop().time() < end:
+            host = await asyncio.to_thread(self._find)
+            if host is not None:
+                self._client.move(host.url, await asyncio.to_thread(host.token))
+                if await self._client.ready(1.0):
+                    return True
+            await asyncio.sleep(0.1)
+        return False
+
     async def _parked(self, agent: str, session: str, turn_id: str, event: JsonObject) -> bool:
         """Whether the turn still waits for this request: it may be one of the past."""
         now = await self.snapshot(agent, session, turn_id)
         asked = object_of(now.get("request"))
         return now.get("state") == "suspended" and asked.get("id") == event.get("id")
-
-    # -- beneath -------------------------------------------------------------------------------
-    async def _get(self, path: str, query: Mapping[str, str] | None = None) -> Json:
-        try:
-            return await self._client.get(path, query)
-        except Lost as error:
-            raise self._unreachable(error) from error
-
-    async def _post(
-        self, path: str, body: JsonObject, query: Mapping[str, str] | None = None
-    ) -> Json:
-        try:
-            return await self._client.post(path, body, query)
-        except Lost as error:
-            raise self._unreachable(error) from error
-
-    def _unreachable(self, error: Lost) -> Problem:
-        return Problem(
-            "unreachable",
-            f"no answer from the host at {self.where} ({error})",
-            fix="gateway serve",
-            exit_code=Exit.UNREACHABLE,
-        )
 
 
 def _session(agent: str, session: str) -> str:

@@ -11,7 +11,7 @@ from typing import cast
 
 import click
 
-from gateway.cli.commands.common import SEARCHED, said
+from gateway.cli.commands.common import SEARCHED, show_messages
 from gateway.cli.desk import Desk
 from gateway.cli.out import Out
 from gateway.cli.portal import Portal
@@ -204,12 +204,7 @@ class Conversation:
         return True
 
     def _history(self) -> None:
-        turn = ""
-        for message in self._portal.call(self._desk.transcript(self._agent, self._session)):
-            if text_of(message.get("turn_id")) != turn:
-                turn = text_of(message.get("turn_id"))
-                self._out.say((f"── {turn}", "dim"))
-            for parts in said(message):
-                self._out.say(*parts)
-        if not turn:
+        messages = self._portal.call(self._desk.transcript(self._agent, self._session))
+        show_messages(self._out, messages)
+        if not messages:
             self._out.say(("nothing was said yet", "dim"))

@@ -41,7 +41,8 @@ async def model_step(attempt: Attempt, move: AskModel) -> bool:
     try:
         reply = await _ask_until_answered(attempt, move)
     except ModelError as error:
-        raise TurnFailure(str(error), phase="model", step=move.step) from error
+        told = f"{error}. Fix: {error.fix}" if error.fix else str(error)
+        raise TurnFailure(told, phase="model", step=move.step) from error
     return await _commit(attempt, move, reply)
 
 

@@ -7,6 +7,7 @@ runs here leaves nothing behind but a transaction, and the link ends that itself
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import TypeAlias, cast
@@ -24,6 +25,7 @@ LOST = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutErr
 
 CLOSE_WITHIN = 5.0
 END_WITHIN = 2.0
+GRACE = 5.0
 IDLE_WITHIN = 10.0
 """Seconds after which the server takes the locks of a transaction from a process that says nothing."""
 STATEMENTS = 512
@@ -38,34 +40,41 @@ class Link:
 
     def __init__(self, url: str, *, size: int, timeout: float) -> None:
         self._url = url
-        self._timeout = timeout
-        self._free = asyncio.Semaphore(size)
         self._size = size
-        self._idle: list[Connection] = []
-        self._lent: set[Connection] = set()
-        self._making: set[asyncio.Task[Connection]] = set()
+        self._timeout = timeout
         self._open = False
+        self._idle: list[Connection] = []
+        self._lent: dict[Connection, float] = {}
+        self._making: set[asyncio.Task[Connection]] = set()
+        self._total = 0
+        """Connections that are, or are being made."""
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._watching: asyncio.TimerHandle | None = None
 
     def open(self) -> None:
-        self._free = asyncio.Semaphore(self._size)
         self._open = True
+        if self._watching is None:
+            self._watch()
 
     async def close(self) -> None:
         """Close what is idle; what is in use is closed when it comes back, or cut off."""
         if not self._open:
             return
         self._open = False
-        idle, self._idle = self._idle, []
-        for connection in idle:
-            await _farewell(connection)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_WITHIN):
-                for _ in range(self._size):
-                    await self._free.acquire()
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+        while self._idle:
+            self._total -= 1
+            await _farewell(self._idle.pop())
+        until = asyncio.get_running_loop().time() + CLOSE_WITHIN
+        while self._total and (rest := until - asyncio.get_running_loop().time()) > 0:
+            waiter = self._waiter()
+            self._waiting.append(waiter)
+            await asyncio.wait({waiter}, timeout=rest)
         for connection in self._lent:
             connection.terminate()
-        if self._making:
-            await asyncio.wait(self._making, timeout=CLOSE_WITHIN)
+        self._total = 0
 
     async def fetch(self, sql: str, *arguments: object) -> list[Cells]:
         async with self.use() as connection:
@@ -76,24 +85,26 @@ class Link:
             return cast("Cells | None", await connection.fetchrow(sql, *arguments))
 
     async def fetchval(self, sql: str, *arguments: object) -> object:
-        async with self.use() as connection:
+        # Every checkpoint comes through here: what ``use`` does, without its generator.
+        connection = self._ready() or await self._take()
+        try:
             return await connection.fetchval(sql, *arguments)
+        except BaseException as exc:
+            raise await self._failed(connection, exc) from exc
+        finally:
+            self._give(connection)
 
     @asynccontextmanager
     async def use(self) -> AsyncGenerator[Connection, None]:
         """A connection outside any transaction. The driver's errors come out as the engine's."""
-        connection = await self._take()
+        connection = self._ready() or await self._take()
         try:
             yield connection
-        except asyncpg.PostgresError as exc:
-            await self._end(connection, cancelled=False)
-            raise translated(exc) from exc
-        except LOST as exc:
-            connection.terminate()
-            raise translated(exc) from exc
         except BaseException as exc:
-            await self._end(connection, cancelled=not isinstance(exc, Exception))
-            raise
+            error = await self._failed(connection, exc)
+            if error is exc:
+                raise
+            raise error from exc
         finally:
             self._give(connection)
 
@@ -105,60 +116,97 @@ class Link:
             yield connection
             await connection.execute("COMMIT")
 
+    # -- lending -------------------------------------------------------------------------------
+    def _ready(self) -> Connection | None:
+        while self._idle and self._open:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                self._lent[connection] = asyncio.get_running_loop().time()
+                return connection
+            self._total -= 1
+        return None
+
     async def _take(self) -> Connection:
         if not self._open:
             raise StoreUnavailableError("the store is not open")
-        await self._slot()
-        try:
-            connection = self._spare() or await self._connect()
-        except BaseException:
-            self._free.release()
-            raise
-        self._lent.add(connection)
+        if self._total < self._size:
+            self._total += 1
+            connection = await self._connect()
+        else:
+            connection = await self._wait() or await self._connect()
+        self._lent[connection] = asyncio.get_running_loop().time()
         return connection
 
-    def _spare(self) -> Connection | None:
-        while self._idle:
-            connection = self._idle.pop()
-            if not connection.is_closed():
-                return connection
-        return None
-
-    async def _slot(self) -> None:
-        if not self._free.locked():
-            await self._free.acquire()
-            return
+    async def _wait(self) -> Connection | None:
+        """The connection that somebody gives back, or ``None``: the place of one that was closed."""
+        waiter = self._waiter()
+        self._waiting.append(waiter)
         try:
             async with asyncio.timeout(self._timeout):
-                await self._free.acquire()
-        except TimeoutError:
-            raise StoreUnavailableError(
-                f"all {self._size} database connections were busy for {self._timeout:g} s",
-                fix="look for a long transaction in pg_stat_activity",
-            ) from None
-
-    def _give(self, connection: Connection) -> None:
-        self._lent.discard(connection)
-        if not self._open:
-            connection.terminate()
-        elif not connection.is_closed():
-            self._idle.append(connection)
-        self._free.release()
-
-    async def _end(self, connection: Connection, *, cancelled: bool) -> None:
-        """Leave no transaction behind. After a cancellation the driver first has to stop the
-        statement, and only then knows where the server stands: hence the ``ROLLBACK`` in any case."""
-        if not (cancelled or connection.is_in_transaction()):
-            return
-        try:
-            async with asyncio.timeout(END_WITHIN):
-                await connection.execute("ROLLBACK")
-        except (asyncpg.PostgresError, *LOST):
-            connection.terminate()
-        except BaseException:
-            connection.terminate()
+                return await waiter
+        except BaseException as exc:
+            if waiter.done() and not waiter.cancelled():
+                self._pass_on(waiter.result())
+            else:
+                waiter.cancel()
+            if isinstance(exc, TimeoutError):
+                raise StoreUnavailableError(
+                    f"all {self._size} database connections were busy for {self._timeout:g} s",
+                    fix="look for a long transaction in pg_stat_activity",
+                ) from None
             raise
 
+    @staticmethod
+    def _waiter() -> asyncio.Future[Connection | None]:
+        return asyncio.get_running_loop().create_future()
+
+    def _give(self, connection: Connection) -> None:
+        self._lent.pop(connection, None)
+        if not self._open:
+            connection.terminate()
+        self._pass_on(None if connection.is_closed() else connection)
+
+    def _pass_on(self, connection: Connection | None) -> None:
+        """To who waits longest; else a connection lies idle, and the place of one is free."""
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                if self._open:
+                    return
+        if connection is None:
+            self._total -= 1
+        else:
+            self._idle.append(connection)
+
+    def _watch(self) -> None:
+        """Cut off who has waited for the server for longer than the server itself would allow: its
+        answer will never come. One timer, because a timer per statement costs more than it saves."""
+        loop = asyncio.get_running_loop()
+        for connection, since in tuple(self._lent.items()):
+            if loop.time() - since > self._timeout + GRACE:
+                connection.terminate()
+        self._watching = loop.call_later(1.0, self._watch)
+
+    async def _failed(self, connection: Connection, exc: BaseException) -> BaseException:
+        """Leave no transaction behind, and say what the error is to the engine. After a cancellation
+        the driver first has to stop the statement, and only then knows where the server stands:
+        hence a ``ROLLBACK`` in any case."""
+        if isinstance(exc, LOST):
+            connection.terminate()
+            return translated(exc)
+        if connection.is_in_transaction() or not isinstance(exc, Exception):
+            try:
+                async with asyncio.timeout(END_WITHIN):
+                    await connection.execute("ROLLBACK")
+            except (asyncpg.PostgresError, *LOST):
+                connection.terminate()
+            except BaseException:
+                connection.terminate()
+                raise
+        return translated(exc) if isinstance(exc, asyncpg.PostgresError) else exc
+
+    # -- making --------------------------------------------------------------------------------
     async def _connect(self) -> Connection:
         """Made in a task of the link's own: the driver can't be cancelled cleanly half-way into a
         handshake, so a caller that goes leaves the connection to the next."""
@@ -170,16 +218,15 @@ class Link:
         except asyncio.CancelledError:
             making.add_done_callback(self._keep)
             raise
-        except (asyncpg.PostgresError, *LOST) as exc:
-            raise translated(exc) from exc
+        except BaseException as exc:
+            self._pass_on(None)
+            raise translated(exc) if isinstance(exc, (asyncpg.PostgresError, *LOST)) else exc
 
     def _keep(self, made: asyncio.Task[Connection]) -> None:
         if made.cancelled() or made.exception() is not None:
-            return
-        if self._open and len(self._idle) + len(self._lent) < self._size:
-            self._idle.append(made.result())
+            self._pass_on(None)
         else:
-            made.result().terminate()
+            self._give(made.result())
 
 
 async def connect(url: str, timeout: float) -> Connection:
@@ -193,7 +240,6 @@ async def connect(url: str, timeout: float) -> Connection:
     return await asyncpg.connect(
         url,
         timeout=timeout,
-        command_timeout=timeout + 5,
         statement_cache_size=STATEMENTS,
         max_cached_statement_lifetime=0,
         server_settings={

@@ -26,7 +26,7 @@ from gateway.engine.records import (
     UsageRow,
     Writes,
 )
-from gateway.stores.postgres.text import storable
+from gateway.stores.postgres.text import MARK, NUL, storable
 from gateway.stores.sql import load_queries
 
 SQL = load_queries("postgres")
@@ -46,6 +46,8 @@ class Part:
     piece: str
     table: str
     columns: tuple[tuple[str, str], ...]
+    texts: tuple[int, ...]
+    """Which of the columns hold text."""
     cells: Callable[[object], tuple[Cell, ...]]
 
 
@@ -54,11 +56,12 @@ def _part(piece: str, columns: str, *, table: str = "", read: str = "") -> Part:
     pairs = tuple(cast("tuple[str, str]", tuple(one.split())) for one in columns.split(","))
     names = read.split() or [name for name, _ in pairs]
     found = attrgetter(*names)
+    texts = tuple(at for at, (_, kind) in enumerate(pairs) if kind == "text")
     if len(names) > 1:
-        return Part(f"write_{piece}", table or piece, pairs, found)
+        return Part(f"write_{piece}", table or piece, pairs, texts, found)
     # A getter of one name gives the bare value.
     alone = cast("Callable[[object], Cell]", found)
-    return Part(f"write_{piece}", table or piece, pairs, lambda row: (alone(row),))
+    return Part(f"write_{piece}", table or piece, pairs, texts, lambda row: (alone(row),))
 
 
 _SAVED = (
@@ -129,15 +132,6 @@ def _column_type(hint: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """Everything a statement's text depends on. ``parts`` with the number of their rows."""
-
-    fenced: bool
-    numbered: bool
-    parts: tuple[tuple[Part, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Statement:
     sql: str
     arguments: list[Argument]
@@ -168,7 +162,7 @@ def _statement(under: list[Argument], writes: Writes, *, fenced: bool) -> Statem
         elif part in UPDATES:
             arguments.append(len(rows))
     sizes = tuple((part, min(len(rows), MANY)) for part, rows in parts)
-    return Statement(_text(Shape(fenced, writes.new_turn is not None, sizes)), arguments)
+    return Statement(_text(sizes, fenced, writes.new_turn is not None), arguments)
 
 
 Rows = Sequence[object]
@@ -265,15 +259,20 @@ def _keys(rows: Rows) -> list[Cell]:
 
 
 def _append(arguments: list[Argument], part: Part, rows: Rows) -> None:
-    cells = [
-        [storable(cell) if isinstance(cell, str) else cell for cell in part.cells(row)]
-        for row in rows
-    ]
+    cells = [_storable(part.cells(row), part.texts) for row in rows]
     if len(cells) < MANY:
         for row in cells:
             arguments.extend(row)
     else:
         arguments.extend([list(column) for column in zip(*cells, strict=True)])
+
+
+def _storable(cells: tuple[Cell, ...], texts: tuple[int, ...]) -> Sequence[Cell]:
+    for at in texts:
+        text = cells[at]
+        if isinstance(text, str) and (NUL in text or MARK in text):
+            return [storable(cell) if isinstance(cell, str) else cell for cell in cells]
+    return cells
 
 
 class _Numbers:
@@ -293,19 +292,20 @@ class _Numbers:
 
 
 @functools.cache
-def _text(shape: Shape) -> str:
+def _text(parts: tuple[tuple[Part, int], ...], fenced: bool, numbered: bool) -> str:
+    """The statement of one shape: which parts, with how many rows each."""
     numbers = _Numbers()
-    if shape.fenced:
+    if fenced:
         pieces = [numbers.fill(SQL["fence_checked"], "session", "epoch")]
     else:
         pieces = [numbers.fill(SQL["fence_held"], "session")]
-    if shape.numbered:
+    if numbered:
         pieces.append(numbers.fill(SQL["mailbox_numbered"], "number"))
-    elif any(part in UPDATES or part in {SESSION, OPENED} for part, _ in shape.parts):
+    elif any(part in UPDATES or part in {SESSION, OPENED} for part, _ in parts):
         pieces.append(SQL["mailbox"])
-    pieces += [_piece(part, rows, numbers, new=shape.numbered) for part, rows in shape.parts]
+    pieces += [_piece(part, rows, numbers, new=numbered) for part, rows in parts]
     written = SQL["written"]
-    for part, _ in shape.parts:
+    for part, _ in parts:
         if part.piece == "write_claims":
             written += numbers.fill(SQL["written_claims"], "keys")
         elif part in UPDATES:

@@ -207,6 +207,7 @@ class Guard:
 
     def _note_time(self, visit: _Visit) -> None:
         held = time.monotonic() - visit.began
+        visit.overdue = visit.overdue or held > self._limit
         if held <= SLOW_SECONDS:
             return
         self._slow.add(visit.call.tool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from gateway.stores.sqlite.faults import primary_code
 
 _SQL = load_queries("sqlite")
 _NOT_A_DATABASE = 26
+_AFTER_SEMICOLON = re.compile(r"(?<=;)")
 _log = logging.getLogger(__name__)
 
 BUSY_MILLIS = 5000
@@ -99,8 +101,8 @@ def fingerprint(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
 def statements(script: str) -> Iterator[str]:
     """The statements of a script one by one: ``executescript`` would commit first."""
     pending = ""
-    for line in script.splitlines(keepends=True):
-        pending += line
+    for part in _AFTER_SEMICOLON.split(script):
+        pending += part
         if sqlite3.complete_statement(pending):
             yield pending
             pending = ""

@@ -104,6 +104,7 @@ class Writer:
                 self._roll_back()
                 self._answer([(one, None, _unknown(exc)) for one in group])
         self._checkpoint()
+        self._cursor.close()  # it holds a statement, which would keep the file open
         self._connection.close()
 
     def _next(self) -> Piece | None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.core.result import Ok
 
 from gateway.engine.kinds import JsonObject
 from gateway.host.app import make_app
@@ -80,8 +81,9 @@ async def test_every_reference_leads_somewhere_and_nothing_is_left_over() -> Non
 
 
 # -- the fuzzer ------------------------------------------------------------------------------------
+@pytest.mark.timeout(120)
 async def test_a_fuzzer_finds_nothing() -> None:
-    await fuzzed("memory://", examples=5)
+    await fuzzed("memory://", examples=3)
 
 
 @pytest.mark.slow
@@ -148,15 +150,17 @@ def fuzz(made: dict[str, Any], url: str, *, examples: int) -> None:
         warnings.simplefilter("ignore")
         schema = schemathesis.openapi.from_dict(made)
         for result in schema.get_all_operations():
-            operation = result.ok()
+            operation = cast("Ok[schemathesis.APIOperation[Any, Any, Any, Any]]", result).ok()
             modes = [schemathesis.GenerationMode.POSITIVE]
-            if operation.body or operation.query or operation.path_parameters:
+            told = made["paths"][operation.path][operation.method.lower()]
+            places = {parameter["in"] for parameter in told.get("parameters", [])}
+            if "requestBody" in told or places - {"path"}:
                 modes.append(schemathesis.GenerationMode.NEGATIVE)
             for mode in modes:
 
                 @seeded
                 @given(operation.as_strategy(generation_mode=mode))
-                def probe(case: schemathesis.Case) -> None:
+                def probe(case: schemathesis.Case[Any]) -> None:
                     response = case.call(base_url=url, headers=headers, timeout=10)
                     case.validate_response(response)
 

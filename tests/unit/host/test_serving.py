@@ -46,7 +46,7 @@ HERE = Path(__file__).parent
 @tool
 async def slow() -> str:
     """Take a while."""
-    open(HERE / "slow.begun", "w").close()
+    open(HERE / "_begun", "w").close()
     await asyncio.sleep(0.3)
     return "slept"
 '''
@@ -88,7 +88,7 @@ async def served(settings: Settings, how: Serving) -> AsyncGenerator[Client, Non
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(serve(settings, how))
         async with asyncio.timeout(10):
-            await asyncio.wait({running, ready}, return_when=asyncio.FIRST_COMPLETED)
+            await until(lambda: running.done() or ready.done())
         if not running.done():
             async with connect(ready.result(), "full-secret") as client:
                 yield client
@@ -109,7 +109,7 @@ async def test_it_serves_is_found_and_stops(settings: Settings) -> None:
         for path in (settings.state / "host.json", found.token_file):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(settings.state.stat().st_mode) == 0o700
-        token = found.token()
+        token = await asyncio.to_thread(found.token)
         assert token is not None
         assert token != "full-secret"
         assert (await client.with_token(token).get("/sessions")).status == 200
@@ -124,7 +124,7 @@ async def test_the_next_start_goes_on(settings: Settings) -> None:
     async with served(settings, how) as client:
         body = {"message": "call slow", "turn_id": "t1"}
         await client.post("/agents/shop/sessions/s1/turn?detach=1", body)
-        await until((settings.agent / "tools" / "slow.begun").exists)
+        await until((settings.agent / "tools" / "_begun").exists)
         async with client.stream("GET", f"{path}/events") as stream:
             how.stop.set()
             frames = await stream.rest()
@@ -133,7 +133,8 @@ async def test_the_next_start_goes_on(settings: Settings) -> None:
     async with served(settings, Serving()) as client:
         async with client.stream("GET", f"{path}/events") as stream:
             frames = await stream.rest()
-        assert [frame.id for frame in frames if frame.id] == list(range(1, len(frames) + 1))
+        seqs = [frame.id for frame in frames if frame.id]
+        assert seqs == list(range(1, len(seqs) + 1))
         assert frames[-1].event == "turn.completed"
         kinds = [frame.event for frame in frames]
         assert kinds.count("action.completed") == 1
@@ -144,7 +145,7 @@ async def test_who_waits_while_the_host_stops_is_told_to_come_back(settings: Set
     async with served(settings, how) as client, asyncio.TaskGroup() as tasks:
         body = {"message": "call slow", "session": "s1", "turn_id": "t1"}
         asked = tasks.create_task(client.post("/message", body))
-        await until((settings.agent / "tools" / "slow.begun").exists)
+        await until((settings.agent / "tools" / "_begun").exists)
         how.stop.set()
         answer = await asked
         assert answer.status == 503
@@ -168,6 +169,8 @@ async def test_a_port_that_is_taken_costs_nothing(settings: Settings) -> None:
 
 
 async def test_mistakes_in_the_agent_are_told_before_anything_runs(settings: Settings) -> None:
+    with pytest.raises(ConfigError, match="REDIS_URL"):
+        await serve(replace(settings, redis_url="redis://localhost"))
     (settings.agent / "offline.py").unlink()
     with pytest.raises(ConfigError):
         await serve(settings)
@@ -175,8 +178,6 @@ async def test_mistakes_in_the_agent_are_told_before_anything_runs(settings: Set
     with pytest.raises(ConfigError, match="needs a key") as caught:
         await serve(settings)
     assert "GATEWAY_MODEL=scripted" in caught.value.fix
-    with pytest.raises(ConfigError, match="REDIS_URL"):
-        await serve(replace(settings, model="scripted", redis_url="redis://localhost"))
 
 
 async def test_a_tool_that_never_returns_ends_the_process_by_name(

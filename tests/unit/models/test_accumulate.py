@@ -237,6 +237,13 @@ def test_a_reply_that_never_ends_breaks_at_its_bound() -> None:
         read([START, OPEN, *[delta] * 100], accumulator)
 
 
+def test_only_what_a_delta_adds_counts_towards_the_bound() -> None:
+    """A long reply in deltas of a word each is twenty times its own size on the wire."""
+    deltas: list[JsonObject] = [{"type": "text_delta", "text": "word "}] * 150
+    message = read(events(({"type": "text", "text": ""}, deltas)), fresh(limit=1200))
+    assert message.blocks == (Text("word " * 150),)
+
+
 def test_an_error_event_carries_its_type_and_code() -> None:
     body: Json = {
         "type": "rate_limit_error",

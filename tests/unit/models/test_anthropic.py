@@ -254,9 +254,9 @@ async def test_silence_longer_than_allowed_is_a_lost_connection() -> None:
     script = [Reply(content=[Say("Hello there")], stall=Stall(400, 30.0))]
     async with FakeAnthropic(script) as fake:
         patient = anthropic(MODEL, api_key=KEY, base_url=fake.url)
-        model = AnthropicModel(MODEL, patient.settings, Access(None, KEY, fake.url, silence=0.3))
+        model = AnthropicModel(MODEL, patient.settings, Access(None, KEY, fake.url, silence=1.0))
         async with using(fake, model):
-            with pytest.raises(Exception, match="ReadTimeout"):
+            with pytest.raises(Exception, match="Timeout"):
                 await ask(model)
         await fake.requests[0].done.wait()
         assert fake.requests[0].hung_up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import product
 from typing import get_args
 
 import pytest
@@ -24,6 +25,7 @@ from gateway.models.capabilities import (
 )
 from gateway.testing.fake_anthropic.params import check_params
 
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 SUMMARIZED: JsonObject = {"type": "adaptive", "display": "summarized"}
 
 
@@ -65,20 +67,20 @@ def test_thinking_is_on_by_default_and_off_where_the_model_allows(
 
 
 @pytest.mark.parametrize("model", sorted(MODELS))
-@pytest.mark.parametrize("thinking", [True, False])
-@pytest.mark.parametrize("effort", [None, "low", "medium", "high", "xhigh", "max"])
-def test_what_the_table_lets_through_the_strict_fake_accepts(
-    model: str, thinking: bool, effort: Effort | None
-) -> None:
-    try:
-        settings = chosen(model, thinking=thinking, effort=effort)
-    except ConfigError:
-        return
-    body: JsonObject = {"model": model, "max_tokens": settings["max_tokens"]}
-    body["thinking"] = settings["thinking"]
-    if "effort" in settings:
-        body["output_config"] = {"effort": settings["effort"]}
-    check_params(body)
+def test_what_the_table_lets_through_the_strict_fake_accepts(model: str) -> None:
+    taken = 0
+    for thinking, effort in product((True, False), (None, *EFFORTS)):
+        try:
+            settings = chosen(model, thinking=thinking, effort=effort)
+        except ConfigError:
+            continue
+        taken += 1
+        body: JsonObject = {"model": model, "max_tokens": settings["max_tokens"]}
+        body["thinking"] = settings["thinking"]
+        if "effort" in settings:
+            body["output_config"] = {"effort": settings["effort"]}
+        check_params(body)
+    assert taken
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,11 @@ def test_every_sqlite_statement_compiles() -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         for migration in load_migrations("sqlite"):
             connection.executescript(migration.script)
-        for name, statement in load_queries("sqlite").items():
+        for statement in load_queries("sqlite").values():
             if FRAGMENT.match(statement):
                 numbered = [int(n) for n in re.findall(r"\?(\d+)", statement)]
                 count = max(numbered, default=statement.count("?"))
-                assert connection.execute(f"EXPLAIN {statement}", (None,) * count), name
+                connection.execute(f"EXPLAIN {statement}", (None,) * count).fetchall()
 
 
 def test_every_engine_table_carries_the_prefix() -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import psycopg
 import pytest
 
 from gateway.stores.postgres import PostgresStore
+
+T = TypeVar("T")
+
+
+def background(work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+    """A task that the test itself awaits; one that it forgets fails it (``tidy_loop``)."""
+    return asyncio.get_running_loop().create_task(work)
 
 
 class OpenStore(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 
@@ -24,7 +25,7 @@ class Proxy:
         login = self._target.netloc.rpartition("@")[0]
         return urlunsplit(self._target._replace(netloc=f"{login}@127.0.0.1:{port}"))
 
-    async def __aenter__(self) -> Proxy:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,7 @@ from tests.conformance.store_kit import (
     step,
     with_handle,
 )
-from tests.unit.stores.postgres.conftest import OpenStore
+from tests.unit.stores.postgres.conftest import OpenStore, background
 
 pytestmark = pytest.mark.postgres
 
@@ -56,7 +57,7 @@ async def test_a_checkpoint_waits_for_a_takeover_and_then_writes_nothing(
     turn, fence = await begin(store)
     with admin.transaction():
         admin.execute("UPDATE gw.sessions SET epoch = epoch + 1")
-        late = asyncio.create_task(store.commit(fence, model_step(turn, 0, 1)))
+        late = background(store.commit(fence, model_step(turn, 0, 1)))
         _, pending = await asyncio.wait({late}, timeout=0.3)
         assert pending == {late}
     with pytest.raises(StaleAttemptError):
@@ -72,7 +73,7 @@ async def test_a_takeover_waits_for_a_checkpoint_under_way(
     other = await open_store()
     tool = sleeper(0.5)
     call = replace(tool.call, settle=lambda *_: Writes(messages=(message(turn, 0),)))
-    running = asyncio.create_task(store.run_local(fence, call))
+    running = background(store.run_local(fence, call))
     await asyncio.sleep(0.2)
     assert tool.runs == 1
     taken = await attempt(other, owner="host-b")
@@ -114,7 +115,7 @@ async def test_an_acceptance_never_waits_for_a_tool(
     _, fence = await begin(store)
     other = await open_store()
     await accept(other, turn_id="warm")
-    running = asyncio.create_task(store.run_local(fence, sleeper(0.8).call))
+    running = background(store.run_local(fence, sleeper(0.8).call))
     await asyncio.sleep(0.2)
     began = time.monotonic()
     turn = await accept(other, turn_id="t2", companions=(claim("evt-2"),))
@@ -139,7 +140,7 @@ async def test_a_decision_under_the_session_lock_waits_for_the_tool(
     other = await open_store()
     tool = sleeper(0.5)
     call = replace(tool.call, settle=lambda *_: Writes(events=(event(turn, 1),)))
-    running = asyncio.create_task(store.run_local(fence, call))
+    running = background(store.run_local(fence, call))
     await asyncio.sleep(0.2)
     view = await look(other)
     assert running.done()
@@ -162,7 +163,7 @@ async def test_a_mailbox_plan_that_writes_the_session_is_decided_again_under_its
 
     tool = sleeper(0.4)
     call = replace(tool.call, settle=lambda *_: Writes(events=(event(turn, 1),)))
-    running = asyncio.create_task(store.run_local(fence, call))
+    running = background(store.run_local(fence, call))
     await asyncio.sleep(0.15)
     assert await store.amend(REF, Ask(lock="mailbox"), decide) == 2
     assert seen == [0, 1], "the second look saw what the tool's call committed meanwhile"
@@ -206,23 +207,20 @@ async def test_every_order_of_locks_gets_through(
         "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
     ).fetchone()
 
+    def decision(ref: SessionRef, name: str) -> Callable[[SessionView], Plan[None]]:
+        mark = CancelMark(turn=begun[ref][0].row, reason="requested", at=T0)
+        claims = (claim(f"b{name}"), claim(f"a{name}"))
+
+        def decide(view: SessionView) -> Plan[None]:
+            new = draft(view, name)
+            return Plan(None, Writes(new_turn=new, cancels=(mark,), companions=claims))
+
+        return decide
+
     async def accepts(host: PostgresStore, ref: SessionRef, name: str) -> None:
         for k in range(15):
-            marks = tuple(
-                CancelMark(turn=turn.row, reason="requested", at=T0) for turn, _ in begun.values()
-            )[:1]
-            await host.amend(
-                ref,
-                Ask(lock="mailbox" if k % 2 else "session"),
-                lambda view, k=k: Plan(  # type: ignore[misc]
-                    None,
-                    Writes(
-                        new_turn=draft(view, f"{name}{k}"),
-                        cancels=marks,
-                        companions=(claim(f"a{name}{k}"), claim(f"b{name}{k}")),
-                    ),
-                ),
-            )
+            ask = Ask(lock="mailbox" if k % 2 else "session")
+            await host.amend(ref, ask, decision(ref, f"{name}{k}"))
 
     async def works(ref: SessionRef) -> None:
         turn, fence = begun[ref]
@@ -233,9 +231,7 @@ async def test_every_order_of_locks_gets_through(
                 call = replace(tool.call, settle=lambda *_, s=saved: Writes(turns=(s,)))
                 await store.run_local(fence, call)
             else:
-                await store.commit(
-                    fence, Writes(turns=(turn,), steps=(step(turn, f"s{k}"),))
-                )
+                await store.commit(fence, Writes(turns=(turn,), steps=(step(turn, f"s{k}"),)))
 
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         for ref in refs:

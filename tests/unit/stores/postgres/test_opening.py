@@ -13,6 +13,7 @@ import pytest
 from psycopg import sql
 
 from gateway.engine.errors import ConfigError, GatewayError, StoreUnavailableError
+from gateway.engine.kinds import SessionRef
 from gateway.stores import open_store as open_by_url
 from gateway.stores.postgres import PostgresStore
 from gateway.stores.postgres.schema import NAME_BYTES, literal, tool_role
@@ -22,11 +23,9 @@ from tests.support.postgres import PostgresServer
 Admin = psycopg.Connection[Any]
 
 
-def with_login(url: str, user: str, password: str = "pw") -> str:
+def with_login(url: str, user: str, password: str) -> str:
     parts = urlsplit(url)
-    return urlunsplit(
-        parts._replace(netloc=f"{user}:{password}@{parts.hostname}:{parts.port}")
-    )
+    return urlunsplit(parts._replace(netloc=f"{user}:{password}@{parts.hostname}:{parts.port}"))
 
 
 @pytest.fixture
@@ -36,13 +35,11 @@ def admin(postgres_url: str) -> Iterator[Admin]:
 
 
 @pytest.fixture
-def login(admin: Admin, postgres_url: str) -> Iterator[str]:
-    """The URL of an ordinary user, who owns nothing yet."""
+def login(admin: Admin, postgres_url: str) -> str:
+    """The URL of an ordinary user, who owns nothing yet and goes with the server."""
     name = f"app_{admin.info.dbname}"
     admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'pw'").format(sql.Identifier(name)))
-    yield with_login(postgres_url, name)
-    admin.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(name)))
-    admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+    return with_login(postgres_url, name, "pw")
 
 
 def user_of(url: str) -> str:
@@ -51,7 +48,7 @@ def user_of(url: str) -> str:
 
 def let(admin: Admin, statement: str, *names: str) -> None:
     identifiers = [sql.Identifier(name) for name in names]
-    admin.execute(sql.SQL(statement).format(*identifiers))  # type: ignore[arg-type]
+    admin.execute(sql.SQL(statement).format(*identifiers))
 
 
 async def refused(url: str, kind: type[GatewayError]) -> GatewayError:
@@ -70,10 +67,10 @@ async def refused(url: str, kind: type[GatewayError]) -> GatewayError:
     return error
 
 
-async def works(url: str) -> None:
+async def works(url: str, key: str = "s") -> None:
     store = PostgresStore(url)
     await store.open()
-    _, fence = await begin(store)
+    _, fence = await begin(store, SessionRef("june", key))
     await query(store, fence, "CREATE TABLE orders (item text)")
     await query(store, fence, "INSERT INTO orders VALUES (?)", "a")
     assert await query(store, fence, "SELECT item FROM orders") == [("a",)]
@@ -105,9 +102,7 @@ async def test_opening_again_changes_nothing(postgres_url: str, admin: Admin) ->
 
 
 @pytest.mark.postgres
-async def test_an_owner_that_may_create_roles_needs_nothing_else(
-    admin: Admin, login: str
-) -> None:
+async def test_an_owner_that_may_create_roles_needs_nothing_else(admin: Admin, login: str) -> None:
     let(admin, "ALTER ROLE {} CREATEROLE", user_of(login))
     let(admin, "ALTER DATABASE {} OWNER TO {}", admin.info.dbname, user_of(login))
     await works(login)
@@ -141,9 +136,7 @@ async def test_a_user_without_rights_to_the_database_is_told_the_statement(
 
 
 @pytest.mark.postgres
-async def test_tools_live_in_the_first_schema_of_the_users_path(
-    admin: Admin, login: str
-) -> None:
+async def test_tools_live_in_the_first_schema_of_the_users_path(admin: Admin, login: str) -> None:
     let(admin, "ALTER ROLE {} CREATEROLE", user_of(login))
     let(admin, "ALTER DATABASE {} OWNER TO {}", admin.info.dbname, user_of(login))
     let(admin, "CREATE SCHEMA shop AUTHORIZATION {}", user_of(login))
@@ -158,7 +151,7 @@ async def test_a_role_that_lost_its_rights_is_seen_to(postgres_url: str, admin: 
     role = tool_role(admin.info.dbname)
     let(admin, "REVOKE CREATE ON SCHEMA public FROM {}", role)
     let(admin, "DROP TABLE public.orders")
-    await works(postgres_url)
+    await works(postgres_url, "again")
     let(admin, "GRANT USAGE ON SCHEMA gw TO {}", role)
     error = await refused(postgres_url, ConfigError)
     assert role in str(error)
@@ -183,9 +176,7 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
 @pytest.mark.postgres
 async def test_a_database_in_another_encoding_is_refused(postgres: PostgresServer) -> None:
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
-        connection.execute(
-            "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
-        )
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
         try:
             error = await refused(postgres.url("latin"), ConfigError)
             assert "LATIN1" in str(error)

@@ -33,7 +33,7 @@ from tests.conformance.store_kit import (
     with_handle,
 )
 from tests.support.postgres import PostgresServer
-from tests.unit.stores.postgres.conftest import OpenStore
+from tests.unit.stores.postgres.conftest import OpenStore, background
 from tests.unit.stores.postgres.proxy import Proxy
 
 pytestmark = pytest.mark.postgres
@@ -105,7 +105,7 @@ async def test_a_restart_under_a_tool_undoes_it(
         restarted.wait(PATIENCE)
 
     tool = Tool(with_handle(act), Writes(steps=(step(turn, "tool:0:c1"),)))
-    running = asyncio.create_task(store.run_local(fence, tool.call))
+    running = background(store.run_local(fence, tool.call))
     await asyncio.to_thread(written.wait, PATIENCE)
     postgres.stop(signal.SIGKILL)
     postgres.start()  # in the main thread: the server's life hangs on the thread that started it
@@ -211,14 +211,12 @@ async def test_connections_that_are_all_busy_end_the_wait(postgres_url: str) -> 
     await link.close()
 
 
-async def test_cancelled_callers_leave_nothing_open(
-    open_store: OpenStore, admin: Admin
-) -> None:
+async def test_cancelled_callers_leave_nothing_open(open_store: OpenStore, admin: Admin) -> None:
     small = await open_store(connections=3)
     turn, fence = await begin(small)
     for wave in range(10):
         tasks = [
-            asyncio.create_task(work)
+            background(work)
             for k in range(4)
             for work in (
                 small.amend(REF, Ask(), lambda view: Plan(None)),
@@ -254,7 +252,7 @@ async def test_a_tool_that_sits_on_its_transaction_loses_it(
         return "done"
 
     tool = Tool(with_handle(act), Writes(messages=(message(turn, 0),)))
-    running = asyncio.create_task(strict.run_local(fence, tool.call))
+    running = background(strict.run_local(fence, tool.call))
     await asyncio.sleep(1.1)
     async with asyncio.timeout(0.3):
         await store.commit(fence, Writes(steps=(step(turn, "model:0"),)))
@@ -271,7 +269,7 @@ async def test_closing_waits_for_a_tool_under_way(open_store: OpenStore) -> None
         with_handle(lambda handle: handle.execute("SELECT pg_sleep(0.4)")),
         Writes(steps=(step(turn, "tool:0:c1"),)),
     )
-    running = asyncio.create_task(store.run_local(fence, tool.call))
+    running = background(store.run_local(fence, tool.call))
     await asyncio.sleep(0.1)
     await store.close()
     await running

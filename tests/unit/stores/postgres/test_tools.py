@@ -27,7 +27,7 @@ from tests.conformance.store_kit import (
     step,
     with_handle,
 )
-from tests.unit.stores.postgres.conftest import OpenStore
+from tests.unit.stores.postgres.conftest import OpenStore, background
 
 pytestmark = pytest.mark.postgres
 
@@ -85,11 +85,9 @@ async def test_no_statement_leaves_the_role(store: PostgresStore, fence: Fence, 
     assert isinstance(tool.error, HandleError)
 
 
-async def test_the_role_itself_has_no_way_to_the_engine(
-    store: PostgresStore, admin: Admin, fence: Fence
-) -> None:
+async def test_the_role_itself_has_no_way_to_the_engine(store: PostgresStore, admin: Admin) -> None:
     """The second line, without the guard before it."""
-    assert fence
+    await begin(store)
     row: Any = admin.execute("SELECT current_database()").fetchone()
     for sql in (
         "SELECT * FROM gw.sessions",
@@ -152,10 +150,7 @@ async def test_the_applications_tables_are_the_tools_too(
 
 
 # -- one transaction -------------------------------------------------------------------------------
-async def test_one_statement_at_a_time_also_for_the_server(
-    store: PostgresStore, admin: Admin, fence: Fence
-) -> None:
-    assert fence
+async def test_one_statement_at_a_time_also_for_the_server(admin: Admin) -> None:
     cursor = psycopg.RawCursor(admin)
     with pytest.raises(psycopg.errors.SyntaxError, match="multiple commands"):
         cursor.execute(b"SELECT 1; SELECT 2", (), prepare=True)
@@ -228,7 +223,7 @@ async def test_a_race_lost_again_and_again_leaves_nothing(
 async def test_two_tools_that_deadlock_both_commit(
     store: PostgresStore, admin: Admin, fence: Fence
 ) -> None:
-    admin.execute("ALTER DATABASE " + str(admin.info.dbname) + " SET deadlock_timeout = '50ms'")  # type: ignore[arg-type]
+    admin.execute("ALTER DATABASE " + str(admin.info.dbname) + " SET deadlock_timeout = '50ms'")
     await query(store, fence, "INSERT INTO orders VALUES ('a', 0), ('b', 0)")
     _, second = await begin(store, SessionRef("june", "second"))
     both = threading.Barrier(2, timeout=2)
@@ -281,26 +276,25 @@ async def test_many_short_statements_are_stopped_too(store: PostgresStore, fence
 
 async def test_a_tool_that_does_not_return_is_named(store: PostgresStore, fence: Fence) -> None:
     release = threading.Event()
-    assert store.stuck is None
-    running = asyncio.create_task(
-        run(store, fence, lambda _: release.wait(PATIENCE), name="stubborn")
-    )
+    assert _stuck(store) is None
+    running = background(run(store, fence, lambda _: release.wait(PATIENCE), name="stubborn"))
     await asyncio.sleep(0.3)
-    assert store.stuck is None
+    assert _stuck(store) is None
     await asyncio.sleep(1.0)
-    assert store.stuck is not None
-    assert store.stuck[:2] == ("stubborn", "t1")
-    assert store.stuck[2] > 1
+    found = _stuck(store)
+    assert found is not None
+    assert found[:2] == ("stubborn", "t1")
+    assert found[2] > 1
     release.set()
     tool = await running
     assert isinstance(tool.error, HandleError)
-    assert store.stuck is None
+    assert _stuck(store) is None
 
 
 async def test_a_slow_tool_delays_no_other_session(store: PostgresStore, fence: Fence) -> None:
     turn, other = await begin(store, SessionRef("june", "other"))
     await query(store, other, "SELECT 1")
-    running = asyncio.create_task(run(store, fence, lambda h: h.execute("SELECT pg_sleep(0.8)")))
+    running = background(run(store, fence, lambda h: h.execute("SELECT pg_sleep(0.8)")))
     await asyncio.sleep(0.2)
     began = time.monotonic()
     await store.commit(other, Writes(steps=(step(turn, "model:0"),)))
@@ -323,7 +317,7 @@ async def test_a_caller_that_is_cancelled_leaves_the_call_to_its_end(
         handle.execute("SELECT pg_sleep(0.3)")
 
     tool = Tool(with_handle(act), Writes(steps=(step(turn, "tool:0:c1"),)))
-    running = asyncio.create_task(store.run_local(fence, tool.call))
+    running = background(store.run_local(fence, tool.call))
     await asyncio.to_thread(started.wait, PATIENCE)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -374,3 +368,7 @@ def _left_open(admin: Admin) -> int:
         " WHERE datname = current_database() AND state LIKE 'idle in transaction%'"
     ).fetchone()
     return int(row[0])
+
+
+def _stuck(store: PostgresStore) -> tuple[str, str, float] | None:
+    return store.stuck

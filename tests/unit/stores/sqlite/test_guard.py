@@ -26,6 +26,7 @@ from tests.conformance.store_kit import (
     with_handle,
 )
 
+TOOL_LIMIT = 0.3  # as in conftest.py
 FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 
@@ -96,9 +97,7 @@ async def test_a_trigger_of_a_tool_reaches_no_further_than_the_tool(
     store: SqliteStore, fence: Fence
 ) -> None:
     def act(handle: SqlHandle) -> None:
-        handle.execute(
-            "CREATE TRIGGER t AFTER INSERT ON orders BEGIN DELETE FROM gw_sessions; END"
-        )
+        handle.execute("CREATE TRIGGER t AFTER INSERT ON orders BEGIN DELETE FROM gw_sessions; END")
         handle.execute("INSERT INTO orders VALUES ('mine', 1)")
 
     tool = await run(store, fence, act)
@@ -118,8 +117,7 @@ async def test_a_trigger_of_a_tool_reaches_no_further_than_the_tool(
         "ALTER TABLE orders RENAME TO purchases",
         "DROP TABLE orders",
         "SELECT name FROM sqlite_master",
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)"
-        " SELECT count(*) FROM n",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT * FROM n",
         "-- nothing",
     ],
 )
@@ -212,15 +210,13 @@ async def test_a_tool_that_does_not_return_is_named(store: SqliteStore, fence: F
     def act(_: SqlHandle) -> None:
         asyncio.run_coroutine_threadsafe(released.wait(), loop).result(PATIENCE)
 
-    assert store.stuck is None
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         call = tasks.create_task(run(store, fence, act, "sleepy"))
-        while store.stuck is None:
+        while not (stuck := store.stuck):
             await asyncio.sleep(0.01)
-        tool, turn_id, seconds = store.stuck
         released.set()
-    assert (tool, turn_id) == ("sleepy", "t1")
-    assert seconds > 0.3
+    assert stuck[:2] == ("sleepy", "t1")
+    assert stuck[2] > TOOL_LIMIT
     assert isinstance(call.result().error, HandleError)
     assert store.stuck is None
 

@@ -50,6 +50,7 @@ async def test_another_name_for_the_file_is_the_same_lock(
 
 async def test_the_lock_ends_with_the_store(store: SqliteStore, tmp_path: Path) -> None:
     await store.close()
+    assert {path.name for path in tmp_path.iterdir()} == {"june.db", "june.db.lock"}
     await store.close()
     again = SqliteStore(tmp_path / "june.db")
     await again.open()
@@ -75,7 +76,7 @@ async def test_a_failed_open_lets_go(tmp_path: Path) -> None:
 
 async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match="file/june.db"):
+    with pytest.raises(ConfigError, match=r"file/june\.db"):
         await SqliteStore(tmp_path / "file" / "june.db").open()
     with pytest.raises(ConfigError):
         await SqliteStore(tmp_path).open()

@@ -1,0 +1,1 @@
+"""The same turn on other engines. Each runs in an environment of its own: see the README here."""

@@ -1,0 +1,83 @@
+"""What the how-tos show, done."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from aiohttp import web
+
+from tests.support.blocks import blocks
+from tests.support.cli import Shell
+from tests.support.http import connect, on_socket
+
+pytestmark = pytest.mark.timeout(120)  # starts processes
+
+
+def write(folder: Path, code: str) -> str:
+    """A Python block is a file, and says which in its first line."""
+    name = re.match(r"# (\S+\.py)\n", code)
+    assert name, f"a Python block must begin with the name of its file:\n{code}"
+    (folder / name[1]).write_text(code)
+    return name[1]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    Shell(tmp_path).ok("new", "shop")
+    return tmp_path / "shop"
+
+
+async def test_the_gateway_inside_an_application(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (block,) = blocks("docs/howto/embed.md", "python")
+    monkeypatch.chdir(made)
+    monkeypatch.setenv("MODEL", "scripted")
+    names: dict[str, Any] = {"__name__": "app"}
+    exec(compile(block.code, write(made, block.code), "exec"), names)  # noqa: S102
+    app = cast("web.Application", await names["make_app"]())
+    async with on_socket(app) as url, connect(url) as client:
+        assert (await client.get("/")).raw == b"the shop"
+        body = {"message": "open on sunday?", "session": "s1"}
+        assert (await client.post("/message", body)).json["text"] == "On sunday: closed."
+        for _ in range(2):  # told twice, the agent hears it once
+            told = await client.post("/orders/17/lost")
+            assert (told.status, told.json["turn_id"]) == (202, "lost-17")
+        session = app[names["GATEWAY"]].ctx.session("order-17")
+        assert (await session.result("lost-17")).status == "completed"
+        assert sum(message.role == "user" for message in await session.transcript()) == 1
+
+
+async def test_the_tests_that_an_author_may_write(made: Path) -> None:
+    shown = blocks("docs/howto/test-an-agent.md", "python")
+    names = [write(made, block.code) for block in shown]
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:asyncio",
+            "-W",
+            "error",
+            *names,
+        ],
+        cwd=made,
+        env=Shell(made).environ,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(names)} passed" in done.stdout

@@ -1,0 +1,204 @@
+"""What ``docs/reference.md`` says beyond what the code tells by itself. A name that the code has and
+these words lack fails the generation, and so does one that the code has no longer."""
+
+from __future__ import annotations
+
+EVENTS = {
+    "turn.queued": "the turn stands in line; `position` turns stand before it",
+    "turn.started": "the turn begins, and again with `resume` after an answer; never on replay",
+    "reasoning.delta": "thinking as it comes",
+    "message.delta": "text as it comes",
+    "tool_input.delta": "how much of a call's arguments is written",
+    "model.retrying": "the text shown since the last committed step is void",
+    "reasoning.completed": "thinking, committed",
+    "message.completed": "text, committed",
+    "action.requested": "the model calls a tool",
+    "action.progress": "what a tool reports with `ctx.progress`",
+    "action.completed": "a call has its result; `error` if it threw, `duration` in milliseconds",
+    "input.requested": "the turn parks until somebody answers",
+    "input.voted": "an answer counted, and others are still missing",
+    "input.answered": "the request is decided, has expired, or went with its turn",
+    "usage": "what one model call took; `cost` in US dollars, null when no price is known",
+    "compaction.started": "reserved; this release doesn't compact",
+    "guardrail.found": "reserved; this release has no guardrails",
+    "turn.completed": "the end: the final text and the sums of all `usage`",
+    "turn.failed": "the end: why, in which phase and step",
+    "turn.cancelled": "the end: by whose wish",
+    "turn.timed_out": "the end: `deadline` is `idle` or `ceiling`",
+}
+
+ERRORS = {
+    "already_answered": ("somebody was first; `by`, `outcome` and `at` say who", "read the turn"),
+    "authorize_hook": (
+        "the agent's `authorize_answer` raised; nothing was applied",
+        "mend the hook (the log has the stack), send the same answer again",
+    ),
+    "bad_request": ("a body, parameter or key that can't be understood", "see `/openapi.json`"),
+    "busy": ("over a queue limit; nothing was claimed", "try again after `Retry-After`"),
+    "config": ("settings that can't work", "`gateway config show --origin`"),
+    "cursor_ahead": (
+        "a cursor beyond the end of the log",
+        "read the turn and go on from its `last_seq`",
+    ),
+    "definition": ("mistakes in the agent directory, all of them", "`gateway check`"),
+    "deliver_unsupported": (
+        "no channel here could deliver; nothing was started",
+        "leave `?deliver=1` out",
+    ),
+    "draining": ("this process is stopping", "try again; its next start takes the request"),
+    "duplicate": ("a dedupe key was claimed before", "nothing: the first one counts"),
+    "fatal_tool": ("a tool failed the whole turn", "mend what the tool names"),
+    "forbidden": (
+        "the token lacks the right, or the identity lies outside its prefixes",
+        "extend the token's table in `gateway.toml`",
+    ),
+    "input_expired": (
+        "nobody answered in time; raised in the tool",
+        "give `on_expiry=`, or catch it",
+    ),
+    "input_request": ("a tool asks in a way that can't work", "the message says how"),
+    "internal": ("a fault of the gateway", "look for the error id in the log"),
+    "invalid_input": (
+        "an answer that doesn't fit the request's schema, or a key that can't be one",
+        "send a value that fits; the request stays open",
+    ),
+    "method_not_allowed": ("the path takes another method", "see the `Allow` header"),
+    "model": ("the model failed for good; ends the turn", "the message says what was refused"),
+    "model_unavailable": (
+        "the model can't be reached; the engine tries again by itself",
+        "none, unless the turn failed with it: the provider's status page",
+    ),
+    "not_authorized": ("this identity may not answer this request", "ask who may; it stays open"),
+    "not_found": ("no such agent, session, turn, request or path", "list what there is"),
+    "reader_cut": ("the reader was too slow", "come back with the last id"),
+    "request_timeout": ("the body took longer than 30 s", "send it again"),
+    "schema_too_new": ("a newer release wrote the store", "install that release"),
+    "seam_version": (
+        "a store, sink or model written for another version of the seam",
+        "install versions that match",
+    ),
+    "session_suspended": (
+        "the session waits for a person",
+        "answer the request, reset the session, or use another one",
+    ),
+    "stale_answer": (
+        "wrong turn, wrong request, another digest, or nothing waits",
+        "read the open request and answer that",
+    ),
+    "stale_attempt": ("another process has the session; nothing was written", "nothing"),
+    "store_unavailable": (
+        "the store can't take a write now, or this process is stopping",
+        "try again after `Retry-After`; turns go on by themselves",
+    ),
+    "tool_definition": ("a function that can't be a tool", "the message has file, line and fix"),
+    "too_large": ("over a byte limit", "send less"),
+    "turn_id_conflict": (
+        "the turn id is taken by other content or another speaker",
+        "use a new id for a new message",
+    ),
+    "unauthenticated": ("no token, or none that is known", "send `Authorization: Bearer <token>`"),
+    "unknown_wire_version": (
+        "a stored record of a version this release doesn't read",
+        "install the release that wrote it",
+    ),
+    "unsupported_media_type": (
+        "the body isn't JSON by its type",
+        "`Content-Type: application/json`",
+    ),
+    "write_conflict": ("rows that contradict the store; a fault of the gateway", "report it"),
+}
+
+LATER = "for a channel; checked, and not used before channels come"
+
+SETTINGS = {
+    "DATABASE_URL": "where everything is kept: `sqlite:///file`, `postgresql://…`, `memory://`",
+    "REDIS_URL": "must be unset: this release shares no live events between hosts",
+    "PORT": "where to listen; 0 takes a free port",
+    "GATEWAY_HOST": "the address to listen on",
+    "GATEWAY_API_TOKEN": "the token with every right; `serve` doesn't start without a token",
+    "GATEWAY_AGENT": "the agent directory",
+    "GATEWAY_MODEL": "goes before the agent's own model; `scripted` runs `offline.py`",
+    "GATEWAY_CHAT_PATH": "where the chat route answers",
+    "GATEWAY_MAX_SESSIONS": "actors kept in memory; idle ones go first. A whole number, or `inf`",
+    "GATEWAY_MAX_ATTEMPTS": "crashes of the process that one turn may cause",
+    "GATEWAY_TURN_IDLE": "longest silence of a running turn: `90s`, `5m`",
+    "GATEWAY_TURN_CEILING": "longest running time of a turn; waiting doesn't count",
+    "GATEWAY_PUBLIC_URL": "for links; not used by this release",
+    "GATEWAY_SECRET_KEYS": "keys to sign and encrypt with; not used by this release",
+    "GATEWAY_TRUSTED_PROXIES": "networks whose forwarding headers count; not used by this release",
+    "GATEWAY_STATE": "the state directory: database, `host.json`, `host.token`",
+    "ANTHROPIC_API_KEY": "the model provider's key",
+    "ANTHROPIC_BASE_URL": "another address for the provider, such as `gateway fakes start model`",
+}
+
+LIMITS = {
+    "turn_idle": "seconds of silence that end a running turn (`GATEWAY_TURN_IDLE`)",
+    "turn_ceiling": "seconds of running that end a turn (`GATEWAY_TURN_CEILING`)",
+    "credential_life": "must lie above the ceiling, where something issues credentials",
+    "max_steps": "model calls of one turn",
+    "same_call": "the same call with the same input so often in a row ends the turn",
+    "max_attempts": "crashes of the process that one turn may cause (`GATEWAY_MAX_ATTEMPTS`)",
+    "model_retry_for": "seconds for which a model that is away is asked again",
+    "running_turns": "turns that run at once in a process",
+    "queue_per_session": "turns that wait in one session",
+    "queue_per_host": "turns that wait in a process",
+    "message_bytes": "what opens a turn",
+    "tool_result_bytes": "a tool's result; more is cut and marked",
+    "request_bytes": "a request for a person's input",
+    "event_bytes": "an event",
+    "cancel_grace": "seconds that a call may take to obey a cancellation",
+    "lease": "seconds of silence after which another process takes a session over",
+}
+
+RIGHTS = {
+    "chat": "start, cancel and reset",
+    "read": "look at everything",
+    "resume": "answer requests",
+    "admin": "all of these, and end turns of a channel's sessions",
+}
+
+EXITS = {
+    "OK": "done",
+    "FAILURE": "it failed; the error says why",
+    "USAGE": "the command was mistyped, or its input can't be used",
+    "CHECK": "a check found mistakes, or the settings contradict each other",
+    "NOT_FOUND": "no such session, turn, request or file",
+    "NOT_ALLOWED": "not permitted",
+    "SCHEMA": "the store was written by a newer release",
+    "CONFLICT": "already answered, suspended, or held by another process",
+    "UNREACHABLE": "the host doesn't answer",
+    "PARKED": "not a failure: the turn waits for a person",
+    "INTERRUPTED": "Ctrl-C",
+    "PIPE": "whoever read the output left",
+}
+
+AGENT = {
+    "name": "stands in addresses: a letter, then letters, digits, `-`, `_`",
+    "model": "a model's name, `scripted`, or an object that speaks the model seam",
+    "surfaces": 'a source\'s policy: `{"slack": Surface(…)}`',
+    "approvals": 'where a policy\'s requests are shown: `{"refunds": "slack:C0123"}`',
+    "authorize_answer": "decides who may answer where a request names a policy; without it nobody may",
+    "services": "a function of the environment; its result is `ctx.services`",
+    "on_turn_error": "told of a failed turn in place of the log",
+}
+
+DIRECTORY = {
+    "agent.py": "`agent = Agent(…)`",
+    "instructions.md": "the prompt; `instructions.<source>.md` adds to it for turns of that source",
+    "offline.py": "`def reply(request) -> ModelReply`: the model when `GATEWAY_MODEL=scripted`",
+    "tools": "`<name>.py`, one tool a file, named like the file",
+    "skills": "`<name>/SKILL.md`: a line in the prompt, the text when the model calls `read_skill`",
+    "schedules": "`<name>.md` or `<name>.py`; checked, and not run by this release",
+    "channels": "`<name>.py`; found, and not mounted by this release",
+    "connections": "an error: not supported yet",
+    "subagents": "an error: not supported yet",
+}
+
+COMPANIONS = {
+    "claims": "dedupe keys; written where `TurnInput.companions` carries one",
+    "verdicts": "what became of an inbound event; written by channels, so by none yet",
+    "deliveries": "what is to be delivered; written by channels, so by none yet",
+    "usage": "what each model call took",
+    "audit": "calls whose outcome is unknown (kind `outcome_unknown`); append-only, no text",
+    "reservations": "reserved amounts; written by none yet",
+}
