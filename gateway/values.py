@@ -63,9 +63,12 @@ class ApiToken:
 # -- from text -------------------------------------------------------------------------------------
 def is_loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:
         return host.lower().rstrip(".") == "localhost"
+    # ::ffff:127.0.0.1 is how a socket for both families names a peer on IPv4.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def text(raw: str) -> str:

@@ -196,11 +196,13 @@ class Session:
         value: Json,
         *,
         by: str | None = None,
+        via: str | None = None,
         granted: Grant | None = None,
         reason: str | None = None,
         digest: str | None = None,
     ) -> Answered:
-        """Answer the request a turn is parked on. ``by`` must be an identity you verified.
+        """Answer the request a turn is parked on. ``by`` must be an identity you verified,
+        or one that ``via`` (``api:<token>``) vouches for; both are stored.
 
         Raises, in this order: ``StaleAnswerError`` / ``AlreadyAnsweredError`` (409),
         ``ResumeAuthorizationError`` (403), ``InvalidInputError`` (422).
@@ -210,6 +212,7 @@ class Session:
             input_id=input_id,
             value=value,
             by=by,
+            via=via,
             granted=granted,
             issuer=self._runtime,
             reason=reason,

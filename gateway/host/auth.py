@@ -98,24 +98,24 @@ def require(token: ApiToken, right: Right) -> None:
 class Decider:
     """Who answers a request: the token itself, or somebody its holder vouches for.
 
-    ``by`` is what is stored; ``asserted`` tells that the token vouches and nothing else does.
+    ``via`` is the token that vouches for ``by``, when nothing else does.
     """
 
     by: str
     principal: Speaker
-    asserted: bool
+    via: str | None = None
 
 
 def decider(token: ApiToken, by: str | None) -> Decider:
     """Raises ``ForbiddenError`` for an identity that the token may not assert."""
     own = f"api:{token.name}"
     if by is None or by == own:
-        return Decider(own, Speaker(id=own, name=token.name, level="provider"), asserted=False)
+        return Decider(own, Speaker(id=own, name=token.name, level="provider"))
     vouch(token, by)
     person = Speaker(id=by, level="provider")
     if token.proves:
-        return Decider(by, person, asserted=False)
-    return Decider(f"{by} via {own}", person, asserted=True)
+        return Decider(by, person)
+    return Decider(by, person, via=own)
 
 
 def vouch(token: ApiToken, identity: str) -> None:

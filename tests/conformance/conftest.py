@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).parent
+
 pytest.register_assert_rewrite(
     *(
-        f"tests.conformance.{path.stem}"
-        for path in Path(__file__).parent.glob("*.py")
+        ".".join(("tests.conformance", *path.relative_to(HERE).with_suffix("").parts))
+        for path in HERE.rglob("*.py")
         if not path.stem.startswith(("test_", "conftest"))
     )
 )

@@ -23,7 +23,10 @@ from gateway.engine.errors import InvalidInputError, SchemaTooNewError, StoreUna
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import NO_WRITES, Ask, Plan, SessionPatch, Writes
-from tests.conformance.store_checkpoints import CheckpointPromises
+from tests.conformance.store.checkpoints import CheckpointPromises
+from tests.conformance.store.local import HandlePromises, LocalPromises
+from tests.conformance.store.reads import OpenWorkPromises, ReadingPromises, ViewPromises
+from tests.conformance.store.writes import AcceptingPromises
 from tests.conformance.store_kit import (
     REF,
     Reopen,
@@ -40,9 +43,6 @@ from tests.conformance.store_kit import (
     save,
     vote,
 )
-from tests.conformance.store_local import HandlePromises, LocalPromises
-from tests.conformance.store_reads import OpenWorkPromises, ReadingPromises, ViewPromises
-from tests.conformance.store_writes import AcceptingPromises
 
 ODD_KEYS = (
     "", " ", "a b", "%", "_", "'; DROP TABLE x; --", '"', "\\", "\n\r\t", "é", "e\u0301", "ß", "ẞ",

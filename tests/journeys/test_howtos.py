@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from tests.support.blocks import blocks
-from tests.support.cli import Shell
+from tests.support.cli import Serving, Shell
 from tests.support.http import connect, on_socket
 
 pytestmark = pytest.mark.timeout(120)  # starts processes
@@ -52,6 +54,26 @@ async def test_the_gateway_inside_an_application(
         session = app[names["GATEWAY"]].ctx.session("order-17")
         assert (await session.result("lost-17")).status == "completed"
         assert sum(message.role == "user" for message in await session.transcript()) == 1
+
+
+async def test_a_backup_and_a_look_at_unknown_outcomes(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = Shell(made)
+    shell.ok("ask", "open on sunday?", "--session", "s1")
+    store = sqlite3.connect(made / ".gateway" / "gateway.db")
+    with closing(store), store:
+        store.execute(
+            "insert into gw_audit (at, kind, agent, session, turn_id, subject, outcome)"
+            " values (1, 'outcome_unknown', 'shop', 's1', 't1', 'tool:1:call', 'unknown')"
+        )
+    monkeypatch.chdir(made)
+    with Serving(shell):
+        for block in blocks("docs/operations.md", "python"):
+            exec(compile(block.code, write(made, block.code), "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out == "1\tshop\ts1\tt1\ttool:1:call\n"
+    shown = shell.run("sessions", "--json", env={"DATABASE_URL": "sqlite:///backup.db"})
+    assert [row["session"] for row in shown.list] == ["s1"]
 
 
 async def test_the_tests_that_an_author_may_write(made: Path) -> None:

@@ -42,15 +42,18 @@ def demo(out: Out, keep: bool) -> None:
     state = Path(tempfile.mkdtemp(prefix="gateway-demo-"))
     stage = Stage(out)
     stage.open(version(), str(state))
-    held = False
+    failed = True
     try:
-        held = asyncio.run(_run(stage, state, agent))
+        failed = not asyncio.run(_run(stage, state, agent))
+    except KeyboardInterrupt:
+        failed = False  # nothing went wrong that would be worth looking at
+        raise
     finally:
-        if keep or not held:
+        if keep or failed:
             out.note(f"kept: {state}   (GATEWAY_STATE={state} gateway turns)")
         else:
             shutil.rmtree(state, ignore_errors=True)
-    if not held:
+    if failed:
         raise Finished(Exit.FAILURE)
 
 

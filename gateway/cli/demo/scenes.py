@@ -58,11 +58,17 @@ async def refund(on: Theatre) -> None:
         snapshot,
     )
     status, told = await on.decide(request, True, OUTSIDER)
-    on.stage.that("who may not decide is refused, and the request stays open", status == 403, told)
+    state = (await on.snapshot(session, turn)).get("state")
+    on.stage.that(
+        "who may not decide is refused, and the request stays open",
+        status == 403 and state == "suspended",
+        f"{status} {state} {told}",
+    )
 
     on.stage.says("lead", "approves")
     status, told = await on.decide(request, True, LEAD)
-    on.stage.that("the approval is kept before anything runs", status == 200, told)
+    accepted = status == 200 and told.get("outcome") == "approved"
+    on.stage.that("the lead's approval is accepted", accepted, told)
     await until("the payment", lambda: bool(proof.refunds(on.state)))
     receipt = await on.post("demo-note", f"note on order 1042: {NOTE}", "note")
     await on.crash("after the money moved, before the answer came")

@@ -161,12 +161,19 @@ class Answer:
     input_id: str
     value: Json
     by: str | None
+    via: str | None
+    """Who vouches for ``by`` (``api:<token>``). It is stored beside it and never is an identity."""
     granted: Grant | None
     issuer: object
     """The runtime whose grants count here."""
     reason: str | None
     digest: str | None
     now: Millis
+
+    @property
+    def told_by(self) -> str | None:
+        """Who decided, as it is stored and shown."""
+        return f"{self.by} via {self.via}" if self.by and self.via else self.by
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +306,7 @@ def _vote(
         at=answer.now,
         seq=record.last_seq + 1,
         id=request.id,
-        by=answer.by,
+        by=answer.told_by or answer.by,
         votes=votes,
         quorum=quorum,
     )
@@ -324,7 +331,7 @@ def decide(
         outcome=outcome,
         value=dumps(answer.value),
         reason=answer.reason,
-        by=answer.by,
+        by=answer.told_by,
         decided_at=answer.now,
     )
     event = ev.InputAnswered(
@@ -336,7 +343,7 @@ def decide(
         outcome=outcome,
         value=answer.value,
         reason=answer.reason,
-        by=answer.by,
+        by=answer.told_by,
     )
     rows: tuple[EventRow, ...] = (event_row(event, record.row),)
     told = Answered(
@@ -368,6 +375,7 @@ def decide_expiry(view: SessionView, ref: SessionRef, now: Millis) -> Plan[Answe
         input_id=request.id,
         value=None,
         by="timer",
+        via=None,
         granted=None,
         issuer=None,
         reason=None,

@@ -181,6 +181,14 @@ class Actor:
             case Begun():
                 return await self._run(taken)
 
+    async def overrule(self) -> None:
+        """End a turn whose call under way ignores its cancellation: a new attempt raises the epoch
+        and closes it; the old one is refused at its next write."""
+        taken = await self._begin(alone=False, force=True)
+        if isinstance(taken, Begun):
+            await self._run(taken)
+        self.wake()
+
     async def _begin(self, *, alone: bool, force: bool) -> Taken:
         runtime = self.runtime
         taker = Taker(
@@ -222,7 +230,8 @@ class Actor:
             self._warm = None
             raise
         finally:
-            self.attempt = None
+            if self.attempt is attempt:
+                self.attempt = None
             attempt.progressed.set()
         self._warm = Warm(begun.fence.epoch, begun.generation, attempt.messages)
         record = attempt.record

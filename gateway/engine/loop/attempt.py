@@ -16,7 +16,7 @@ from gateway.engine.decisions.attempts import Begun
 from gateway.engine.errors import FatalToolError
 from gateway.engine.kinds import Millis, SessionRef, TurnRow
 from gateway.engine.limits import Clock, Limits
-from gateway.engine.loop.signals import TurnStopped
+from gateway.engine.loop.signals import Cancelled, TurnStopped
 from gateway.engine.loop.tasks import Tasks
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition, Usage
@@ -81,6 +81,8 @@ class Attempt:
         self.alive_at = self.began
         self._task: asyncio.Task[object] | None = None
         self._stop: TurnStopped | None = None
+        self._stop_at = 0.0
+        self.overruled = False
         self._interruptible = False
         self._own_cancels = 0
         self._waits: list[float] = []
@@ -114,8 +116,17 @@ class Attempt:
         ``patient``."""
         if self._stop is None:
             self._stop = why
+            self._stop_at = self.world.clock.monotonic()
             if not patient:
                 self.hurry()
+
+    def ignores_cancel(self) -> bool:
+        """A cancel was asked for and the call under way has outlasted the grace. True once."""
+        grace = self.world.limits.cancel_grace
+        if not isinstance(self._stop, Cancelled) or self.overruled:
+            return False
+        self.overruled = self.world.clock.monotonic() - self._stop_at > grace
+        return self.overruled
 
     def hurry(self) -> None:
         """Cut short a wait for the model, when a stop was asked for."""

@@ -104,6 +104,8 @@ async def ticks(runtime: Keeper) -> None:
 def _end_overdue(runtime: Keeper) -> None:
     for actor in runtime.actors():
         attempt = actor.attempt
+        if attempt is not None and attempt.ignores_cancel():
+            runtime.tasks.run(actor.overrule(), f"overrule {attempt.turn_id}")
         if attempt is not None and (deadline := attempt.overdue()) is not None:
             attempt.stop(TimedOut(deadline))
 

@@ -118,6 +118,7 @@ async def _apply(api: Api, session: Session, decision: Decision) -> Answered:
             decision.input_id,
             decision.value,
             by=decision.decider.by,
+            via=decision.decider.via,
             granted=granted,
             reason=decision.reason,
             digest=decision.digest,
@@ -138,7 +139,7 @@ def _may_be_asserted(agent: AgentDef, decision: Decision, pending: PendingInput)
     """Money isn't moved on a token's word about who decided, unless a policy takes it."""
     tool = agent.tools.get(pending.tool)
     money = tool is not None and tool.effect == "money"
-    if decision.decider.asserted and money and "policy" not in pending.answerers:
+    if decision.decider.via and money and "policy" not in pending.answerers:
         raise ResumeAuthorizationError(
             "a request about money takes no identity that a token only asserts",
             fix="let a policy decide (answerers={'policy': …}), or answer where the person signs in",

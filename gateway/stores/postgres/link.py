@@ -52,7 +52,7 @@ class Link:
         self._watching: asyncio.TimerHandle | None = None
 
     def open(self) -> None:
-        self._open = True
+        self._open, self._total = True, 0
         if self._watching is None:
             self._watch()
 
@@ -90,7 +90,10 @@ class Link:
         try:
             return await connection.fetchval(sql, *arguments)
         except BaseException as exc:
-            raise await self._failed(connection, exc) from exc
+            error = await self._failed(connection, exc)
+            if error is exc:
+                raise
+            raise error from exc
         finally:
             self._give(connection)
 
@@ -143,7 +146,7 @@ class Link:
         self._waiting.append(waiter)
         try:
             async with asyncio.timeout(self._timeout):
-                return await waiter
+                given = await waiter
         except BaseException as exc:
             if waiter.done() and not waiter.cancelled():
                 self._pass_on(waiter.result())
@@ -155,6 +158,9 @@ class Link:
                     fix="look for a long transaction in pg_stat_activity",
                 ) from None
             raise
+        if not self._open:
+            raise StoreUnavailableError("the store was closed")
+        return given
 
     @staticmethod
     def _waiter() -> asyncio.Future[Connection | None]:
@@ -218,9 +224,12 @@ class Link:
         except asyncio.CancelledError:
             making.add_done_callback(self._keep)
             raise
-        except BaseException as exc:
+        except (asyncpg.PostgresError, *LOST) as exc:
             self._pass_on(None)
-            raise translated(exc) if isinstance(exc, (asyncpg.PostgresError, *LOST)) else exc
+            raise translated(exc) from exc
+        except Exception:
+            self._pass_on(None)
+            raise
 
     def _keep(self, made: asyncio.Task[Connection]) -> None:
         if made.cancelled() or made.exception() is not None:

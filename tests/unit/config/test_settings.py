@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.config import BY_ENV, CHANNEL_NEEDS, ROWS, Settings, SettingsError
-from gateway.values import ApiToken, Secret
+from gateway.values import ApiToken, Secret, is_loopback
 
 LONG = "k" * 32
 
@@ -297,3 +297,22 @@ def test_a_channel_says_what_turns_it_on(tmp_path: Path) -> None:
 def test_a_channel_reads_the_file_too(tmp_path: Path) -> None:
     settings = load(tmp_path, 'crisp_website_id = "w1"\nport = 5', CRISP_KEY="k", PORT="6")
     assert settings.environ == {"CRISP_WEBSITE_ID": "w1", "CRISP_KEY": "k", "PORT": "6"}
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("::ffff:127.0.0.1", True),
+        ("LOCALHOST.", True),
+        ("::ffff:192.0.2.1", False),
+        ("192.0.2.1", False),
+        ("localhost.example", False),
+        ("", False),
+    ],
+)
+def test_what_counts_as_this_machine(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback

@@ -207,18 +207,7 @@ async def test_money_takes_no_asserted_identity_without_a_policy() -> None:
         assert await logged_by(client, request) == "api:full"
 
 
-@pytest.mark.parametrize(
-    "by",
-    [
-        pytest.param(
-            "slack:T1:U1",
-            marks=pytest.mark.xfail(
-                strict=True, reason="the engine compares `<by> via api:<token>` with the user"
-            ),
-        ),
-        "slack:T1:U2",
-    ],
-)
+@pytest.mark.parametrize("by", ["slack:T1:U1", "slack:T1:U2"])
 async def test_a_named_user_answers_through_a_token(by: str) -> None:
     async with running(tokens=(FULL, HELPDESK)) as gateway:
         full, helpdesk = await with_tokens(gateway)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from gateway.engine.errors import StaleAttemptError
+from gateway.engine.errors import ConfigError, StaleAttemptError, StoreUnavailableError
 from gateway.engine.records import Fence, SqlHandle, Writes
 from gateway.stores.handle import HandleError
 from gateway.stores.sqlite import SqliteStore
@@ -219,6 +221,25 @@ async def test_a_tool_that_does_not_return_is_named(store: SqliteStore, fence: F
     assert stuck[2] > TOOL_LIMIT
     assert isinstance(call.result().error, HandleError)
     assert store.stuck is None
+
+
+async def test_closing_does_not_wait_for_ever(tmp_path: Path) -> None:
+    """The tool keeps its thread and the file; the process is about to end anyway."""
+    store = SqliteStore(tmp_path / "june.db", tool_limit=0.05)
+    await store.open()
+    turn, fence = await begin(store)
+    released = threading.Event()
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        call = tasks.create_task(run(store, fence, lambda _: released.wait(PATIENCE), "sleepy"))
+        while not store.stuck:
+            await asyncio.sleep(0.01)
+        await store.close()
+        with pytest.raises(ConfigError):
+            await SqliteStore(tmp_path / "june.db").open()
+        with pytest.raises(StoreUnavailableError):
+            await store.commit(fence, Writes(messages=(message(turn, 0),)))
+        released.set()
+    assert isinstance(call.result().error, HandleError)
 
 
 async def test_a_slow_tool_is_warned_about_and_set_apart(

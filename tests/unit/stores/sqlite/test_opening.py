@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sqlite3
@@ -15,7 +16,7 @@ from gateway.engine.errors import ConfigError, SchemaTooNewError
 from gateway.stores.sql import Migration, load_migrations
 from gateway.stores.sqlite import SqliteStore
 from gateway.stores.sqlite.schema import connect, migrate, schema_version, statements
-from tests.conformance.store_kit import REF, accept, begin, model_step
+from tests.conformance.store_kit import PATIENCE, REF, accept, begin, model_step
 
 OLD = (Migration(1, "0001_a.sql", "CREATE TABLE gw_schema (version, at); CREATE TABLE gw_a (x);"),)
 NEW = (
@@ -80,6 +81,23 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         await SqliteStore(tmp_path / "file" / "june.db").open()
     with pytest.raises(ConfigError):
         await SqliteStore(tmp_path).open()
+
+
+async def test_an_open_that_is_cancelled_lets_go(tmp_path: Path) -> None:
+    path = tmp_path / "june.db"
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        opening = tasks.create_task(SqliteStore(path).open())
+        await asyncio.sleep(0)
+        opening.cancel()
+        store = SqliteStore(path)
+        while True:
+            try:
+                await store.open()
+                break
+            except ConfigError:
+                await asyncio.sleep(0.01)
+        await accept(store)
+        await store.close()
 
 
 async def test_conversations_are_for_their_owner_only(store: SqliteStore, tmp_path: Path) -> None:

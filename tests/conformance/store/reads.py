@@ -60,6 +60,8 @@ class ReadingPromises:
         await store.commit(fence, Writes(messages=rows))
         assert [m.index for m in await store.messages(REF, 0)] == [0, 1, 2, 3]
         assert [m.body for m in await store.messages(REF, 0, after=1)] == ['"m2"', '"m3"']
+        assert [m.index for m in await store.messages(REF, 0, after=0, limit=2)] == [1, 2]
+        assert list(await store.messages(REF, 0, limit=0)) == []
         assert list(await store.messages(REF, 0, after=3)) == []
         assert list(await store.messages(REF, 1)) == []
         assert list(await store.messages(OTHER, 0)) == []
