@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil
+from typing_extensions import override
 
 from benchmarks.common import STEPS, folder, size_of, text
 from benchmarks.engine import agent, prepare
@@ -44,17 +45,20 @@ class TimedStore(CrashingStore):
         super().__init__(inner)
         self.spent = 0.0
 
+    @override
     async def amend(self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]) -> T:
         began = time.perf_counter()
         result = await self.inner.amend(ref, ask, decide)
         self.spent += time.perf_counter() - began
         return result
 
+    @override
     async def commit(self, fence: Fence, writes: Writes) -> None:
         began = time.perf_counter()
         await self.inner.commit(fence, writes)
         self.spent += time.perf_counter() - began
 
+    @override
     async def run_local(self, fence: Fence, call: LocalCall) -> None:
         began = time.perf_counter()
         await self.inner.run_local(fence, call)
@@ -103,6 +107,12 @@ async def ask(ctx: ToolContext) -> dict[str, Any]:
     return {"said": await ctx.request_input(id="ask", prompt="Go on?")}
 
 
+def resident() -> int:
+    """Bytes of this process in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
 def parking() -> AgentDef:
     def reply(request: ModelRequest) -> ModelReply:
         return ModelReply.call("ask") if len(request.turn) == 1 else ModelReply.say("ok")
@@ -116,7 +126,7 @@ async def park(path: Path, count: int) -> None:
     async with Runtime({"park": parking()}, store, LocalSink()) as runtime:
         first = await runtime.session("park", "warm").start(TurnInput(message=text()))
         await runtime.session("park", "warm").result(first.turn_id)
-        before = psutil.Process().memory_info().rss
+        before = resident()
 
         async def one(which: int) -> None:
             session = runtime.session("park", f"p{which}")
@@ -127,7 +137,7 @@ async def park(path: Path, count: int) -> None:
             async with asyncio.TaskGroup() as group:
                 for which in range(start, min(count, start + 64)):
                     group.create_task(one(which))
-        after = psutil.Process().memory_info().rss
+        after = resident()
     await store.close()
     grown = (after - before) / 1e6
     print(

@@ -60,6 +60,9 @@ class _Absent:
     def settings(self) -> JsonObject:
         return {}
 
+    async def close(self) -> None:
+        """It holds nothing."""
+
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta | ModelReply]:
         raise ModelError(
             f"turn {request.turn_id}: this agent was loaded without a way to reach {self._name}",

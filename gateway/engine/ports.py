@@ -203,3 +203,7 @@ class Model(Protocol):
         itself never retries. Closing the iterator closes the connection.
         """
         ...
+
+    async def close(self) -> None:
+        """Let go of connections; the runtime asks for it when it stops."""
+        ...

@@ -133,6 +133,8 @@ class Runtime:
             await self._let_go(attempt)
         for actor in self.actors():
             actor.let_go()
+        for agent in self.agents.values():
+            await agent.model.close()
 
     async def _drivers_end(self, seconds: float) -> None:
         drivers = [actor.driver for actor in self.actors() if actor.driver is not None]

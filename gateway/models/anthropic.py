@@ -153,6 +153,7 @@ class AnthropicModel(Model):
         self._require_key()
         _sdk()
 
+    @override
     async def close(self) -> None:
         """Close the adapter's own connections; an injected client stays its owner's to close."""
         client, self._client = self._client, None

@@ -54,6 +54,10 @@ class ScriptedModel(Model):
         return {"provider": "scripted"}
 
     @override
+    async def close(self) -> None:
+        """It holds nothing."""
+
+    @override
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelDelta | ModelReply]:
         reply = self._complete(await self._ask(request), request)
         deltas = self._deltas(reply) if self._chunks else []

@@ -22,6 +22,14 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 LOST = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 """What the driver raises about a connection that can't be used any more."""
+DEAD = (
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    ConnectionError,
+)
+"""The same, of a connection that was cut and not merely slow."""
 
 CLOSE_WITHIN = 5.0
 END_WITHIN = 2.0
@@ -77,12 +85,22 @@ class Link:
         self._total = 0
 
     async def fetch(self, sql: str, *arguments: object) -> list[Cells]:
-        async with self.use() as connection:
-            return cast("list[Cells]", await connection.fetch(sql, *arguments))
+        """Read. After a restart of the server an idle connection may turn out to be dead only when
+        it is used; reading twice harms nobody, so the reader isn't told."""
+        try:
+            return await self._fetch(sql, arguments)
+        except StoreUnavailableError as exc:
+            if not isinstance(exc.__cause__, DEAD):
+                raise
+            return await self._fetch(sql, arguments)
 
     async def fetchrow(self, sql: str, *arguments: object) -> Cells | None:
+        rows = await self.fetch(sql, *arguments)
+        return rows[0] if rows else None
+
+    async def _fetch(self, sql: str, arguments: tuple[object, ...]) -> list[Cells]:
         async with self.use() as connection:
-            return cast("Cells | None", await connection.fetchrow(sql, *arguments))
+            return cast("list[Cells]", await connection.fetch(sql, *arguments))
 
     async def fetchval(self, sql: str, *arguments: object) -> object:
         # Every checkpoint comes through here: what ``use`` does, without its generator.

@@ -8,10 +8,10 @@ round trip of a known plan: 1.2 times as fast as arrays and twice as fast as a f
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
-from typing import cast, get_type_hints
+from typing import NamedTuple, cast, get_type_hints
 
 from gateway.engine.errors import DuplicateClaimError
 from gateway.engine.kinds import SessionId, TurnRow
@@ -71,8 +71,8 @@ _SAVED = (
 )
 NEW_TURNS = _part(
     "new_turn",
-    "turn_id text, number bigint, generation bigint, body text, content_hash text, source text, speaker text,"
-    f"queued_at bigint, {_SAVED}",
+    "turn_id text, number bigint, generation bigint, body text, content_hash text, source text,"
+    f"speaker text, queued_at bigint, {_SAVED}",
 )
 OPENINGS = _part("openings", "content text")
 OPENED = _part("opened", "turn bigint", read="row")
@@ -131,8 +131,7 @@ def _column_type(hint: object) -> str:
     return "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     sql: str
     arguments: list[Argument]
 
@@ -149,55 +148,92 @@ def held(session: SessionId | None, writes: Writes) -> Statement:
     return _statement([session], writes, fenced=False)
 
 
-def _statement(under: list[Argument], writes: Writes, *, fenced: bool) -> Statement:
-    parts = list(_parts(writes))
-    arguments = under
+def _statement(arguments: list[Argument], writes: Writes, *, fenced: bool) -> Statement:
+    """``arguments`` begins with those of the fence."""
+    parts = _parts(writes)
     if writes.new_turn is not None:
         arguments.append(writes.new_turn.number)
+    checks: list[Argument] = []
     for part, rows in parts:
         _append(arguments, part, rows)
-    for part, rows in parts:
         if part.piece == "write_claims":
-            arguments.append(_keys(rows))
+            checks.append(_keys(rows))
         elif part in UPDATES:
-            arguments.append(len(rows))
-    sizes = tuple((part, min(len(rows), MANY)) for part, rows in parts)
+            checks.append(len(rows))
+    arguments += checks
+    sizes = tuple([(part, min(len(rows), MANY)) for part, rows in parts])
     return Statement(_text(sizes, fenced, writes.new_turn is not None), arguments)
 
 
 Rows = Sequence[object]
+Parts = list[tuple[Part, Rows]]
 
 
-def _parts(writes: Writes) -> Iterable[tuple[Part, Rows]]:
-    if writes.session is not None:
-        yield SESSION, (writes.session,)
-    if writes.new_turn is not None:
-        new = (_marked(writes.new_turn, {mark.turn: mark for mark in writes.cancels}),)
-        yield NEW_TURNS, new
-        if writes.new_turn.content is not None:
-            yield OPENINGS, new
-    yield from _checkpoint(writes)
-    if writes.opened:
-        yield OPENED, writes.opened
-    if writes.turns or writes.cancels:
-        yield from _turns(writes.turns, writes.cancels)
-    if writes.usage or writes.companions:
-        yield from _companions(writes.usage, writes.companions)
-
-
-def _checkpoint(writes: Writes) -> Iterable[tuple[Part, Rows]]:
+def _parts(writes: Writes) -> Parts:
+    parts: Parts = []
     if writes.messages:
-        yield MESSAGES, writes.messages
+        parts.append((MESSAGES, writes.messages))
     if writes.steps:
-        yield STEPS, _last(writes.steps, attrgetter("turn", "step"))
+        parts.append((STEPS, _last(writes.steps, attrgetter("turn", "step"))))
     if writes.events:
-        yield EVENTS, writes.events
+        parts.append((EVENTS, writes.events))
+    if writes.usage or writes.companions:
+        parts += _companions(writes.usage, writes.companions)
+    if writes.turns or writes.cancels or writes.new_turn or writes.session:
+        parts += _heads(writes)
+    if writes.opened:
+        parts.append((OPENED, writes.opened))
     if writes.requests:
-        yield REQUESTS, _last(writes.requests, attrgetter("turn", "key"))
+        parts.append((REQUESTS, _last(writes.requests, attrgetter("turn", "key"))))
     if writes.votes:
-        yield VOTES, writes.votes
+        parts.append((VOTES, writes.votes))
     if writes.editions:
-        yield EDITIONS, _first(writes.editions)
+        parts.append((EDITIONS, _first(writes.editions)))
+    return parts
+
+
+def _heads(writes: Writes) -> Parts:
+    """What goes through the mailbox: the session and its turns.
+
+    Saving a turn leaves its cancel request alone, unless a mark for it comes along: then both are
+    one update, since a statement can't update a row twice.
+    """
+    parts: Parts = []
+    marks = {mark.turn: mark for mark in writes.cancels}
+    if writes.session is not None:
+        parts.append((SESSION, (writes.session,)))
+    if writes.new_turn is not None:
+        new = (_marked(writes.new_turn, marks),)
+        parts.append((NEW_TURNS, new))
+        if writes.new_turn.content is not None:
+            parts.append((OPENINGS, new))
+        marks.pop(NEW_TURN, None)
+    saved = {turn.row: _marked(turn, marks) for turn in writes.turns}
+    if saved:
+        parts.append((TURNS, list(saved.values())))
+    if rest := [mark for row, mark in marks.items() if row not in saved]:
+        parts.append((CANCELS, rest))
+    return parts
+
+
+def _marked(turn: TurnRecord, marks: Mapping[TurnRow, CancelMark]) -> TurnRecord:
+    mark = marks.get(turn.row)
+    if mark is not None:
+        return replace(turn, cancel=mark.reason, cancel_at=mark.at)
+    if turn.row != NEW_TURN and turn.cancel is not None:
+        return replace(turn, cancel=None, cancel_at=None)
+    return turn
+
+
+def _companions(usage: tuple[UsageRow, ...], companions: tuple[Companion, ...]) -> Parts:
+    if not companions:
+        return [(companion_part(UsageRow), usage)]
+    by_kind: dict[type[Companion], list[Companion]] = {}
+    for row in (*usage, *companions):
+        by_kind.setdefault(type(row), []).append(row)
+    # Claims in one order everywhere, so that two transactions never wait for each other.
+    by_kind.get(Claim, []).sort(key=attrgetter("key"))
+    return [(companion_part(kind), rows) for kind, rows in by_kind.items()]
 
 
 def _last(rows: Rows, key: Callable[[object], object]) -> Rows:
@@ -212,40 +248,6 @@ def _first(rows: tuple[EditionRow, ...]) -> Rows:
     two of them never wait for each other."""
     first = {row.hash: row for row in reversed(rows)}
     return [first[key] for key in sorted(first)]
-
-
-def _turns(
-    turns: tuple[TurnRecord, ...], cancels: tuple[CancelMark, ...]
-) -> Iterable[tuple[Part, Rows]]:
-    """Saving a turn leaves its cancel request alone, unless a mark for it comes along: then both
-    are one update, since a statement can't update a row twice."""
-    marks = {mark.turn: mark for mark in cancels if mark.turn != NEW_TURN}
-    saved = {turn.row: _marked(turn, marks) for turn in turns}
-    if saved:
-        yield TURNS, list(saved.values())
-    if rest := [mark for row, mark in marks.items() if row not in saved]:
-        yield CANCELS, rest
-
-
-def _marked(turn: TurnRecord, marks: Mapping[TurnRow, CancelMark]) -> TurnRecord:
-    mark = marks.get(turn.row)
-    if mark is not None:
-        return replace(turn, cancel=mark.reason, cancel_at=mark.at)
-    if turn.row != NEW_TURN and turn.cancel is not None:
-        return replace(turn, cancel=None, cancel_at=None)
-    return turn
-
-
-def _companions(
-    usage: tuple[UsageRow, ...], companions: tuple[Companion, ...]
-) -> Iterable[tuple[Part, Rows]]:
-    by_kind: dict[type[Companion], list[Companion]] = {}
-    for row in (*usage, *companions):
-        by_kind.setdefault(type(row), []).append(row)
-    for kind, rows in by_kind.items():
-        if kind is Claim:
-            rows.sort(key=attrgetter("key"))  # in one order everywhere, as above
-        yield companion_part(kind), rows
 
 
 def _keys(rows: Rows) -> list[Cell]:

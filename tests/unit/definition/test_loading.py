@@ -42,6 +42,10 @@ class Named(Model):
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta | ModelReply]:
         yield ModelReply.say(request.text)
 
+    @override
+    async def close(self) -> None:
+        """It holds nothing."""
+
 
 def load(root: Path, files: Mapping[str, str | None] | None = None) -> Loaded:
     return load_agent(write(root, files), env={}, model_factory=Named)

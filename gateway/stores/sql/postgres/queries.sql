@@ -147,10 +147,10 @@ ARRAY(
 t.id, t.turn_id, t.number, t.generation, t.state, t.cancel, t.source, t.speaker, {last_seq}
 
 -- name: turn_columns
-t.id, t.turn_id, t.number, t.generation, t.body, o.content, t.content_hash, t.source, t.speaker, t.queued_at,
-t.cancel, t.cancel_at, t.state, t.surface, t.edition, t.opening, t.started_at, t.ended_at,
-t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.answer, t.error,
-{last_seq}
+t.id, t.turn_id, t.number, t.generation, t.body, o.content, t.content_hash, t.source, t.speaker,
+t.queued_at, t.cancel, t.cancel_at, t.state, t.surface, t.edition, t.opening, t.started_at,
+t.ended_at, t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.answer,
+t.error, {last_seq}
 
 -- name: find_turn
 SELECT {turn_columns} FROM gw.turns t LEFT JOIN gw.openings o ON o.turn = t.id
