@@ -11,11 +11,11 @@ from typing import Any
 
 from benchmarks.common import TOOL_STEPS, bare_loop, drive, folder, report, text
 from gateway.engine.agent import AgentDef
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.messages import Text, ToolCall
 from gateway.engine.model import ModelReply, ModelRequest, Usage
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink

@@ -22,12 +22,12 @@ from benchmarks.common import STEPS, folder, size_of, text
 from benchmarks.engine import agent, prepare
 from gateway.engine.agent import AgentDef
 from gateway.engine.kinds import SessionRef
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gateway.definition.author import Agent, Schedule, Target
     from gateway.engine.agent import Surface
     from gateway.engine.errors import FatalToolError
-    from gateway.engine.loop.context import ToolContext
     from gateway.engine.model import ModelReply, ModelRequest
+    from gateway.engine.steps.context import ToolContext
     from gateway.engine.tool import Tool, tool
 
 __all__ = [
@@ -37,7 +37,7 @@ _HOMES = {
     "Surface": "gateway.engine.agent",
     "Target": "gateway.definition.author",
     "Tool": "gateway.engine.tool",
-    "ToolContext": "gateway.engine.loop.context",
+    "ToolContext": "gateway.engine.steps.context",
     "tool": "gateway.engine.tool",
 }
 

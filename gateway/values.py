@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar, cast, get_args
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from typing_extensions import override
 
@@ -76,6 +76,8 @@ def text(raw: str) -> str:
 
 
 def secret(raw: str) -> Secret:
+    if not raw:  # an empty file: whoever sends nothing would match it
+        raise ValueError("is empty")
     if not raw.isascii() or not raw.isprintable() or " " in raw:
         raise ValueError("must be printable ASCII without spaces")
     return Secret(raw)
@@ -131,19 +133,31 @@ def url(*schemes: str) -> Callable[[str], str]:
     and other people's mail would cross the network in the clear."""
 
     def parse(raw: str) -> str:
-        parts = urlsplit(raw)
+        parts = _split(raw)
         if parts.scheme not in schemes:
             raise ValueError(
                 "must be a URL that begins with " + " or ".join(f"{s}://" for s in schemes)
             )
         if parts.scheme not in {"sqlite", "memory"} and not parts.hostname:
             raise ValueError("must name a host")
-        _ = parts.port  # a port that isn't a number raises here
         if parts.scheme in {"smtp", "imap"} and not is_loopback(parts.hostname or ""):
             raise ValueError(f"{parts.scheme}:// is for loopback only; use {parts.scheme}s://")
         return raw
 
     return parse
+
+
+def _split(raw: str) -> SplitResult:
+    """The parts of a URL. What Python says about a broken one may quote its password."""
+    try:
+        parts = urlsplit(raw)
+        _ = parts.port
+    except ValueError:
+        raise ValueError(
+            "is no URL: its port must be a number, and / ? # @ : in a password are written"
+            " %2F %3F %23 %40 %3A"
+        ) from None
+    return parts
 
 
 def urls(*schemes: str) -> Callable[[str], str]:
@@ -192,7 +206,7 @@ class Setting:
     def hidden(self, value: object) -> list[str]:
         """The secrets in a value."""
         if self.mask == "password" and isinstance(value, str):
-            return [p for p in (urlsplit(url).password for url in value.split(",")) if p]
+            return [found for url in value.split(",") for found in _passwords(url)]
         held = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
         return [one.value for one in held if isinstance(one, Secret)]
 
@@ -203,8 +217,19 @@ class Setting:
             return "***"
         text = ", ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
         if self.mask == "password":
-            return re.sub(r"(//[^/@\s]*?:)[^@\s]*(?=@)", r"\1***", text)
+            return _QUERY_PASSWORD.sub(r"\1***", _LOGIN.sub(r"\1***", text))
         return text
+
+
+_LOGIN = re.compile(r"(//[^/@\s]*?:)(?:(?!,\w+://)[^\s/?#])*(?=@)")
+"""A password before the last ``@`` of an address; of each, where there are several."""
+_QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s,]*", re.IGNORECASE)
+
+
+def _passwords(url: str) -> list[str]:
+    parts = urlsplit(url)
+    asked = [value for name, value in parse_qsl(parts.query) if name.lower().endswith("password")]
+    return [found for found in (parts.password, *asked) if found]
 
 
 def setting(env: str, parse: Callable[[str], T], default: T, mask: Mask = "no") -> T:

@@ -32,10 +32,7 @@ from gateway.engine.kinds import SessionRef, SessionStatus, Speaker
 from gateway.engine.limits import SYSTEM_CLOCK, Clock, Limits
 from gateway.engine.loop import recovery
 from gateway.engine.loop.actor import Actor
-from gateway.engine.loop.attempt import Attempt, World
 from gateway.engine.loop.gates import Gate
-from gateway.engine.loop.signals import Drained, TurnFailure
-from gateway.engine.loop.tasks import Tasks
 from gateway.engine.loop.turn import release
 from gateway.engine.model import Edition
 from gateway.engine.outcomes import Grant, Reset
@@ -48,6 +45,9 @@ from gateway.engine.ports import (
 )
 from gateway.engine.records import TurnRecord
 from gateway.engine.session import Session, check_key
+from gateway.engine.steps.attempt import Attempt, World
+from gateway.engine.steps.signals import Drained, TurnFailure
+from gateway.engine.steps.tasks import Tasks
 
 log = logging.getLogger("gateway.engine")
 

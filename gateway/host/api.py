@@ -14,10 +14,10 @@ from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
 from gateway.host.metrics import Metrics
 from gateway.host.problems import BadRequestError
-from gateway.host.shapes import KEY_CHARACTERS, KEY_LENGTH
+from gateway.host.shapes import KEY_CHARACTERS, KEY_LENGTH, NO_DOTS
 from gateway.values import ApiToken
 
-_KEY = re.compile(KEY_CHARACTERS + f"{{1,{KEY_LENGTH}}}")
+_KEY = re.compile(f"{NO_DOTS}{KEY_CHARACTERS}{{1,{KEY_LENGTH}}}")
 
 
 class DrainingError(BusyError):
@@ -81,7 +81,8 @@ class Api:
         if not _KEY.fullmatch(key):
             raise BadRequestError(
                 "a session key must be able to stand in a header and in one segment of a path",
-                fix=f"use up to {KEY_LENGTH} printable ASCII characters, no spaces and no slashes",
+                fix=f"use up to {KEY_LENGTH} printable ASCII characters, no spaces and no slashes, and"
+                " neither . nor ..",
             )
         return self.runtime.session(agent, key)
 

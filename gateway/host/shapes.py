@@ -8,10 +8,12 @@ from gateway.engine.kinds import Json, JsonObject
 
 # Printable ASCII without spaces, slashes and the # that marks archived history: what survives a
 # header and a path segment through any proxy. The look-ahead keeps a final line feed out, which
-# ``$`` alone lets pass in Python.
+# ``$`` alone lets pass in Python; ``.`` and ``..`` are steps of a path, which clients resolve
+# before they send it, so nothing so called could be reached again.
 KEY_CHARACTERS = r"[!\"$-.0-\[\]-~]"
 KEY_LENGTH = 256
-KEY_PATTERN = rf"^{KEY_CHARACTERS}+$(?!\n)"
+NO_DOTS = r"(?!\.{1,2}$)"
+KEY_PATTERN = rf"^{NO_DOTS}{KEY_CHARACTERS}+$(?!\n)"
 TEXT_PATTERN = r"^[^\u0000]*$"
 IDENTITY_PATTERN = r"^[^\s\u0000-\u001f\u007f]+$(?!\n)"
 

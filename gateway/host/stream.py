@@ -38,7 +38,7 @@ from gateway.engine.errors import GatewayError
 from gateway.engine.events import InputRequested, TurnEvent
 from gateway.engine.loop.observing import ReaderCut
 from gateway.engine.session import Session
-from gateway.engine.wire_events import event_json
+from gateway.engine.wire.events import event_json
 from gateway.host.api import Api
 
 log = logging.getLogger("gateway.host")

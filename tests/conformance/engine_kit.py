@@ -24,7 +24,7 @@ from gateway.engine.records import MessageRow
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
 from gateway.engine.tool import Tool
-from gateway.engine.wire_events import event_from
+from gateway.engine.wire.events import event_from
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.testing.crash import CrashingStore

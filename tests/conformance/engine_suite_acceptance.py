@@ -18,10 +18,10 @@ from gateway.engine.errors import (
 )
 from gateway.engine.kinds import Millis
 from gateway.engine.limits import Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import NEW_TURN, Claim
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine_kit import (
     OTHER,

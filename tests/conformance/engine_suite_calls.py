@@ -7,9 +7,9 @@ import asyncio
 from gateway.engine.errors import FatalToolError
 from gateway.engine.events import ActionCompleted
 from gateway.engine.limits import Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine_kit import (
     Bench,

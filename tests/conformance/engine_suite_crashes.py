@@ -10,10 +10,10 @@ from gateway.engine.agent import AgentDef
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.events import TurnFailed
 from gateway.engine.kinds import SessionRef
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import TurnRecord
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine_kit import (
     Bench,

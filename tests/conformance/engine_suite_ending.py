@@ -9,9 +9,9 @@ import pytest
 from gateway.engine.errors import NotFoundError, SessionSuspendedError
 from gateway.engine.events import TurnCancelled
 from gateway.engine.kinds import SessionRef
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine_kit import (
     OTHER,

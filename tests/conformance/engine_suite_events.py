@@ -12,12 +12,12 @@ from typing_extensions import override
 from gateway.engine import events as ev
 from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import SessionRef
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.loop.observing import ReaderCut
 from gateway.engine.messages import Reasoning, Text, ToolCall
 from gateway.engine.model import ModelReply, Usage
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.session import Session
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink

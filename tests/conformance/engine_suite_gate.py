@@ -9,8 +9,8 @@ import pytest
 
 from gateway.engine.agent import AgentDef
 from gateway.engine.kinds import Speaker
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine_kit import (
     MAIL,

@@ -12,10 +12,10 @@ from gateway.engine import events as ev
 from gateway.engine.errors import ConfigError, ModelError, ModelUnavailableError
 from gateway.engine.events import TurnTimedOut
 from gateway.engine.limits import Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.messages import Reasoning, Text, ToolCall
 from gateway.engine.model import ModelDelta, ModelReply, ModelRequest, TextDelta
 from gateway.engine.outcomes import TurnInput
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from tests.conformance.engine_kit import (

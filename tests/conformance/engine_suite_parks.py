@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from gateway.engine.events import InputAnswered, InputRequested, TurnStarted
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.outcomes import TurnInput
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import Tool, tool
 from tests.conformance.engine_kit import (
     Bench,

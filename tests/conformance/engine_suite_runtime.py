@@ -10,11 +10,11 @@ from gateway.engine.agent import Surface, TurnError
 from gateway.engine.errors import FatalToolError, SeamVersionError
 from gateway.engine.kinds import Json
 from gateway.engine.limits import Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.messages import Reasoning, Text
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink

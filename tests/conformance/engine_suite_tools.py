@@ -14,9 +14,9 @@ from gateway.engine.errors import FatalToolError
 from gateway.engine.events import ActionCompleted, ActionProgress, TurnEvent, TurnFailed
 from gateway.engine.kinds import JsonObject
 from gateway.engine.limits import Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.messages import ToolCall
 from gateway.engine.model import ModelReply
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine_kit import (
     SLACK,

@@ -48,6 +48,10 @@ async def stores(database: str) -> AsyncIterator[list[PostgresStore]]:
     yield stores
     for store in stores:
         await store.close()
+    empty(database)
+
+
+def empty(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         deadline = time.monotonic() + PATIENCE
         while connection.execute(CONNECTED).fetchone() != (0,):

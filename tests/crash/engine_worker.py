@@ -16,10 +16,10 @@ from typing_extensions import override
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import StaleAnswerError
 from gateway.engine.limits import Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink

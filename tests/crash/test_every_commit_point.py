@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from gateway.engine.errors import StaleAnswerError, StoreUnavailableError
 from gateway.engine.kinds import SessionRef
-from gateway.engine.loop.context import ToolContext as _Context  # noqa: F401 - resolves hints
 from gateway.engine.outcomes import TurnInput, TurnResult
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext as _Context  # noqa: F401 - resolves hints
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.testing.crash import Crash, CrashingStore

@@ -19,13 +19,13 @@ from gateway.engine.agent import AgentDef
 from gateway.engine.errors import AlreadyAnsweredError
 from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import SessionRef
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import SessionStore
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
-from gateway.engine.wire_events import event_from
+from gateway.engine.wire.events import event_from
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores.postgres import PostgresStore

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from gateway.engine.agent import AgentDef
 from gateway.engine.kinds import JsonObject
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import Model
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.anthropic import anthropic
 from gateway.sinks.local import LocalSink

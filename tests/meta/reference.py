@@ -30,7 +30,7 @@ from gateway.engine.messages import ToolCall
 from gateway.engine.model import Usage
 from gateway.engine.records import COMPANIONS
 from gateway.engine.runtime import Runtime
-from gateway.engine.wire_events import event_json
+from gateway.engine.wire.events import event_json
 from gateway.host.api import Api
 from gateway.host.app import openapi_route
 from gateway.host.metrics import Metrics

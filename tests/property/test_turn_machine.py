@@ -27,13 +27,13 @@ from gateway.engine.errors import (
 )
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.limits import Clock, Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.messages import Message
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import TurnRecord
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink

@@ -9,10 +9,10 @@ from typing import Any
 
 from gateway.engine.agent import AgentDef
 from gateway.engine.kinds import Json, SessionRef
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.messages import Text, ToolCall
 from gateway.engine.model import ModelReply, ModelRequest, Usage
 from gateway.engine.ports import SessionStore
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import Tool, tool
 from gateway.models.scripted import ScriptedModel
 

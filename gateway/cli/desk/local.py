@@ -19,7 +19,7 @@ from gateway.engine.records import TurnRecord
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
 from gateway.engine.wire import message_from, message_json
-from gateway.engine.wire_events import event_from, event_json
+from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
 
 MOST = 500

@@ -40,7 +40,7 @@ from gateway.engine.records import (
 )
 from gateway.engine.tool import Tool
 from gateway.engine.wire import message_body, message_from
-from gateway.engine.wire_events import event_row
+from gateway.engine.wire.events import event_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from gateway.engine.records import (
     Writes,
 )
 from gateway.engine.wire import block_from, dumps, loads, message_body
-from gateway.engine.wire_events import error_of, event_row, summary
+from gateway.engine.wire.events import error_of, event_row, summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from gateway.engine.decisions.park import pending_input
 from gateway.engine.decisions.policy import FrozenSurface
 from gateway.engine.errors import GatewayError, StaleAttemptError, StoreUnavailableError
 from gateway.engine.kinds import CancelReason, JsonObject
-from gateway.engine.loop.attempt import Attempt, World
 from gateway.engine.loop.home import Home
-from gateway.engine.loop.signals import Cancelled, Drained, TurnFailure
 from gateway.engine.loop.turn import drive
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition, Usage
 from gateway.engine.outcomes import Reset, TurnResult
 from gateway.engine.records import Ask, RequestRecord, TurnRecord
+from gateway.engine.steps.attempt import Attempt, World
+from gateway.engine.steps.signals import Cancelled, Drained, TurnFailure
 from gateway.engine.tool import Tool
 from gateway.engine.wire import edition_from, message_from
 

@@ -11,12 +11,12 @@ from gateway.engine.decisions.policy import FrozenSurface
 from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import SessionRef
 from gateway.engine.limits import Clock, Limits
-from gateway.engine.loop.attempt import World
 from gateway.engine.loop.gates import Gate
-from gateway.engine.loop.tasks import Tasks
 from gateway.engine.model import Edition
 from gateway.engine.ports import EventSink, SessionStore
 from gateway.engine.records import TurnRecord
+from gateway.engine.steps.attempt import World
+from gateway.engine.steps.tasks import Tasks
 
 
 class Home(Protocol):

@@ -10,7 +10,7 @@ from gateway.engine.kinds import OPEN_STATES, SessionRef
 from gateway.engine.loop.home import Home
 from gateway.engine.ports import Subscription
 from gateway.engine.records import TurnRecord
-from gateway.engine.wire_events import event_from
+from gateway.engine.wire.events import event_from
 
 
 class ReaderCut(RequestError):

@@ -12,8 +12,8 @@ from gateway.engine.decisions.park import decide_expiry
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.loop.keeper import Keeper
-from gateway.engine.loop.signals import Cancelled, TimedOut
 from gateway.engine.records import Ask, OpenSession, RequestRecord
+from gateway.engine.steps.signals import Cancelled, TimedOut
 
 log = logging.getLogger("gateway.engine")
 

@@ -19,12 +19,12 @@ from gateway.engine.errors import (
     StaleAttemptError,
     StoreUnavailableError,
 )
-from gateway.engine.loop.attempt import Attempt
-from gateway.engine.loop.model_step import model_step
-from gateway.engine.loop.results import close_failed, close_with
-from gateway.engine.loop.signals import Cancelled, Drained, TimedOut, TurnFailure
-from gateway.engine.loop.tool_step import tool_steps
 from gateway.engine.records import Ask
+from gateway.engine.steps.attempt import Attempt
+from gateway.engine.steps.model import model_step
+from gateway.engine.steps.results import close_failed, close_with
+from gateway.engine.steps.signals import Cancelled, Drained, TimedOut, TurnFailure
+from gateway.engine.steps.tools import tool_steps
 
 log = logging.getLogger("gateway.engine")
 

@@ -8,7 +8,7 @@ from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import OPEN_STATES, Json, SessionRef
 from gateway.engine.session import Session
 from gateway.engine.wire import message_json
-from gateway.engine.wire_events import event_from, event_json
+from gateway.engine.wire.events import event_from, event_json
 from gateway.host.api import archived
 from gateway.host.problems import BadRequestError, CursorAheadError, json_response
 from gateway.host.stream import at_the_end, stream

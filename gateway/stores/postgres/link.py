@@ -72,9 +72,11 @@ class Link:
         if self._watching is not None:
             self._watching.cancel()
             self._watching = None
-        while self._idle:
-            self._total -= 1
-            await _farewell(self._idle.pop())
+        async with asyncio.TaskGroup() as farewells:
+            for connection in self._idle:
+                self._total -= 1
+                farewells.create_task(_farewell(connection))
+        self._idle.clear()
         until = asyncio.get_running_loop().time() + CLOSE_WITHIN
         while self._total and (rest := until - asyncio.get_running_loop().time()) > 0:
             waiter = self._waiter()

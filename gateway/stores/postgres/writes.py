@@ -170,7 +170,10 @@ Parts = list[tuple[Part, Rows]]
 
 
 def _parts(writes: Writes) -> Parts:
+    """In the statement's order: a new turn comes first, because other rows name it."""
     parts: Parts = []
+    if writes.turns or writes.cancels or writes.new_turn or writes.session:
+        parts += _heads(writes)
     if writes.messages:
         parts.append((MESSAGES, writes.messages))
     if writes.steps:
@@ -179,8 +182,6 @@ def _parts(writes: Writes) -> Parts:
         parts.append((EVENTS, writes.events))
     if writes.usage or writes.companions:
         parts += _companions(writes.usage, writes.companions)
-    if writes.turns or writes.cancels or writes.new_turn or writes.session:
-        parts += _heads(writes)
     if writes.opened:
         parts.append((OPENED, writes.opened))
     if writes.requests:

@@ -195,6 +195,50 @@ def test_a_refused_secret_is_not_repeated(tmp_path: Path) -> None:
     assert SECRET not in told
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://u:{SECRET}/2@h/d",
+        f"postgresql://u:{SECRET}#2@h/d",
+        f"postgresql://u:{SECRET}?2@h/d",
+        f"postgresql://u:{SECRET}\u21002@h/d",
+        f"postgresql://u:{SECRET}@[h/d",
+    ],
+)
+def test_a_url_that_its_password_breaks_is_refused_without_it(tmp_path: Path, url: str) -> None:
+    told = problems(tmp_path, DATABASE_URL=url)
+    assert SECRET not in told
+    assert "%2F" in told
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"postgresql://u:a@{SECRET}@h/d", "postgresql://u:***@h/d"),
+        (f"postgresql://u:a,{SECRET}@h/d", "postgresql://u:***@h/d"),
+        (f"postgresql://h/d?user=u&password={SECRET}", "postgresql://h/d?user=u&password=***"),
+        (f"postgresql://h/d?sslpassword={SECRET}&x=1", "postgresql://h/d?sslpassword=***&x=1"),
+    ],
+)
+def test_a_password_is_masked_wherever_a_url_carries_it(
+    tmp_path: Path, url: str, shown: str
+) -> None:
+    settings = load(tmp_path, DATABASE_URL=url)
+    assert {name: value for name, value, _ in settings.shown()}["DATABASE_URL"] == shown
+
+
+def test_a_password_in_a_query_is_cut_out_of_the_log(tmp_path: Path) -> None:
+    settings = load(tmp_path, DATABASE_URL=f"postgresql://h/d?user=u&password={SECRET}")
+    assert settings.secrets == (SECRET,)
+
+
+def test_an_empty_secret_opens_nothing(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("\n")
+    empty = f"file:{tmp_path / 'key'}"
+    assert problems(tmp_path, GATEWAY_API_TOKEN=empty) == "GATEWAY_API_TOKEN (environment): is empty"
+    assert "is empty" in problems(tmp_path, f'[tokens.ci]\ntoken = "{empty}"\nrights = ["read"]\n')
+
+
 def test_a_secret_may_lie_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{SECRET}\n")
     settings = load(tmp_path, GATEWAY_API_TOKEN=f"file:{tmp_path / 'key'}")

@@ -7,21 +7,15 @@ from dataclasses import replace
 import pytest
 
 from gateway.engine.decisions.admission import apply_reset
+from gateway.engine.decisions.answerers import answerers_for, namespace, same_person
 from gateway.engine.decisions.attempts import blame, blame_running, let_go, must_run_alone
 from gateway.engine.decisions.closing import Ending, Scene, close
 from gateway.engine.decisions.keys import idempotency_key, request_digest
 from gateway.engine.decisions.opening import open_with
-from gateway.engine.decisions.park import (
-    answer_outcome,
-    answerers_for,
-    namespace,
-    same_person,
-    suspend,
-)
+from gateway.engine.decisions.park import answer_outcome, suspend
 from gateway.engine.errors import InputRequestError, StaleAttemptError
 from gateway.engine.events import ActionCompleted, InputAnswered, TurnCancelled
 from gateway.engine.kinds import JsonObject, Millis, SessionId, SessionRef, Speaker, TurnRow
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.messages import Message, Text, ToolCall, ToolResult
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import (
@@ -33,6 +27,7 @@ from gateway.engine.records import (
     StepRow,
     TurnRecord,
 )
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.engine.wire import dumps
 

@@ -40,7 +40,7 @@ from gateway.engine.wire import (
     speaker_json,
     versioned,
 )
-from gateway.engine.wire_events import event_from, event_json, event_row
+from gateway.engine.wire.events import event_from, event_json, event_row
 
 text = st.text(max_size=30)
 json_values = st.recursive(

@@ -8,6 +8,7 @@ import logging
 from urllib.parse import quote
 
 import pytest
+from yarl import URL
 
 from gateway.engine.errors import GatewayError
 from gateway.engine.limits import Limits
@@ -80,7 +81,22 @@ async def test_session_keys_that_cannot_travel(key: str) -> None:
         assert (await gateway.client.get("/sessions")).rows("sessions") == []
 
 
-@pytest.mark.parametrize("key", ["s1", "web:abc", "<a@b.example>", "a.b-c_d~e", "%41", "x" * 256])
+@pytest.mark.parametrize("key", [".", ".."])
+async def test_keys_that_a_path_would_swallow(key: str) -> None:
+    async with running() as gateway:
+        for body in ({"message": "x", "session": key}, {"message": "x", "turn_id": key}):
+            answer = await gateway.client.post("/message", body)
+            assert (answer.status, answer.code) == (400, "bad_request"), body
+        path = f"/agents/june/sessions/{key.replace('.', '%2e')}/turn"
+        url = URL(gateway.client.url + path, encoded=True)
+        async with gateway.client.http.post(url, json={"message": "x"}) as response:
+            assert response.status == 400
+        assert (await gateway.client.get("/sessions")).rows("sessions") == []
+
+
+@pytest.mark.parametrize(
+    "key", ["s1", "web:abc", "<a@b.example>", "a.b-c_d~e", "%41", "..x", "...", "x" * 256]
+)
 async def test_session_keys_that_can(key: str) -> None:
     async with running() as gateway:
         path = f"/agents/june/sessions/{quote(key, safe='')}"
@@ -134,6 +150,7 @@ async def test_a_body_that_grows_when_it_is_unpacked() -> None:
         ("/sessions?limit=0", 400),
         ("/sessions?limit=501", 400),
         ("/sessions?limit=ten", 400),
+        (f"/sessions?limit={'1' * 5000}", 400),
         ("/sessions?status=odd", 400),
         ("/turns?state=odd", 400),
         ("/nothing/here", 404),

@@ -11,9 +11,9 @@ from gateway.engine.agent import AgentDef, AskedRequest
 from gateway.engine.errors import ModelError
 from gateway.engine.kinds import Speaker
 from gateway.engine.limits import Limits
-from gateway.engine.loop.context import ToolContext
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.host.api import Api
 from gateway.host.metrics import MeteredSink, Metrics

@@ -14,27 +14,27 @@ from gateway.engine.decisions.keys import idempotency_key
 from gateway.engine.decisions.position import Owed
 from gateway.engine.errors import FatalToolError
 from gateway.engine.kinds import JsonObject, Millis
-from gateway.engine.loop.attempt import Attempt
-from gateway.engine.loop.context import (
-    CallScene,
-    StoreAccess,
-    ToolContext,
-)
-from gateway.engine.loop.parking import commit_park
-from gateway.engine.loop.results import (
-    Result,
-    close_failed,
-    failure,
-    result_writes,
-    shaped,
-)
-from gateway.engine.loop.signals import Parked
 from gateway.engine.records import (
     LocalCall,
     SqlHandle,
     StepRow,
     Writes,
 )
+from gateway.engine.steps.attempt import Attempt
+from gateway.engine.steps.context import (
+    CallScene,
+    StoreAccess,
+    ToolContext,
+)
+from gateway.engine.steps.parking import commit_park
+from gateway.engine.steps.results import (
+    Result,
+    close_failed,
+    failure,
+    result_writes,
+    shaped,
+)
+from gateway.engine.steps.signals import Parked
 from gateway.engine.tool import Tool
 
 CANCEL_PATIENCE = 5.0

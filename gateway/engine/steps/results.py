@@ -19,12 +19,12 @@ from gateway.engine.decisions.keys import idempotency_key
 from gateway.engine.decisions.position import Owed
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject, Millis, Trust
-from gateway.engine.loop.attempt import Attempt
 from gateway.engine.messages import Block, ToolCall, ToolResult
 from gateway.engine.records import StepRow, Writes
 from gateway.engine.schema import to_json
+from gateway.engine.steps.attempt import Attempt
 from gateway.engine.wire import block_json, clean, dumps
-from gateway.engine.wire_events import error_of, event_row, summary
+from gateway.engine.wire.events import error_of, event_row, summary
 
 ERROR_CHARACTERS = 2000
 

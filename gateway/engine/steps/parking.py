@@ -9,13 +9,13 @@ from functools import partial
 from gateway.engine import events as ev
 from gateway.engine.decisions.park import suspend
 from gateway.engine.decisions.position import Owed
-from gateway.engine.loop.attempt import Attempt
-from gateway.engine.loop.context import (
+from gateway.engine.records import PARKED, Ask, RequestRecord, Writes
+from gateway.engine.steps.attempt import Attempt
+from gateway.engine.steps.context import (
     RequestParts,
 )
-from gateway.engine.loop.signals import Cancelled
-from gateway.engine.records import PARKED, Ask, RequestRecord, Writes
-from gateway.engine.wire_events import event_row
+from gateway.engine.steps.signals import Cancelled
+from gateway.engine.wire.events import event_row
 
 
 async def commit_park(attempt: Attempt, owed: Owed, asked: RequestParts) -> None:

@@ -8,11 +8,9 @@ written once and never rewritten, so that what goes to a model stays equal byte 
 from __future__ import annotations
 
 import hashlib
-import json
 from decimal import Decimal
 from typing import assert_never, cast
 
-from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject, Level, Role, Speaker, Trust
 from gateway.engine.messages import (
     Attachment,
@@ -26,52 +24,15 @@ from gateway.engine.messages import (
 )
 from gateway.engine.model import Edition, ToolSpec, Usage
 from gateway.engine.records import MessageRow, UsageRow
-
-WIRE_VERSION = 1
-
-_encoder = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-_canonical = json.JSONEncoder(
-    separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True
+from gateway.engine.wire.text import (
+    WIRE_VERSION,
+    UnknownWireVersion,
+    canonical,
+    clean,
+    dumps,
+    loads,
+    versioned,
 )
-
-
-class UnknownWireVersion(GatewayError):
-    code = "unknown_wire_version"
-
-
-def clean(text: str) -> str:
-    """Text without lone surrogates: they can't be encoded, so no store and no model takes them."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def dumps(value: Json) -> str:
-    return clean(_encoder.encode(value))
-
-
-def canonical(value: Json) -> str:
-    """One spelling per value: what digests and keys are computed over."""
-    return clean(_canonical.encode(value))
-
-
-def loads(body: str) -> JsonObject:
-    value = json.loads(body)
-    if not isinstance(value, dict):
-        raise UnknownWireVersion(f"a stored record is not an object: {body[:40]!r}")
-    return cast("JsonObject", value)
-
-
-def digest(value: Json) -> str:
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
-
-
-def versioned(body: str) -> JsonObject:
-    value = loads(body)
-    if value.get("v") != WIRE_VERSION:
-        raise UnknownWireVersion(
-            f"a stored record has wire version {value.get('v')!r}, this release reads {WIRE_VERSION}",
-            fix="run the release that wrote it, or a newer one",
-        )
-    return value
 
 
 # -- blocks --------------------------------------------------------------------------------------

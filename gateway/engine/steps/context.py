@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NoReturn
 
+from gateway.engine.decisions.answerers import answerers_for
 from gateway.engine.decisions.keys import request_digest
 from gateway.engine.decisions.opening import Opening
-from gateway.engine.decisions.park import RequestBody, answerers_for, request_body, request_key
+from gateway.engine.decisions.park import RequestBody, request_body, request_key
 from gateway.engine.errors import InputExpired, InputRequestError
 from gateway.engine.kinds import Json, JsonObject, Millis, Outcome, Speaker
-from gateway.engine.loop.signals import Parked
 from gateway.engine.messages import ToolCall
 from gateway.engine.records import RequestRecord, SqlHandle
 from gateway.engine.schema import check_value, parse_value, to_json, value_schema
+from gateway.engine.steps.signals import Parked
 from gateway.engine.wire import clean
 
 

@@ -14,12 +14,12 @@ from typing import cast
 from gateway.engine.decisions.closing import stored_result, tool_message
 from gateway.engine.decisions.position import Owed, RunCalls
 from gateway.engine.errors import FatalToolError
-from gateway.engine.loop.attempt import Attempt
-from gateway.engine.loop.calls import Scenery, run_local, run_remote
-from gateway.engine.loop.gate import gate
-from gateway.engine.loop.results import Result, commit_result
-from gateway.engine.loop.signals import TurnFailure
 from gateway.engine.records import StepRow, Writes
+from gateway.engine.steps.attempt import Attempt
+from gateway.engine.steps.calls import Scenery, run_local, run_remote
+from gateway.engine.steps.results import Result, commit_result
+from gateway.engine.steps.signals import TurnFailure
+from gateway.engine.steps.taint import gate
 from gateway.engine.tool import InvalidToolInput, Tool
 from gateway.engine.wire import canonical
 

@@ -16,12 +16,12 @@ from gateway.engine.decisions.attempts import Begun
 from gateway.engine.errors import FatalToolError
 from gateway.engine.kinds import Millis, SessionRef, TurnRow
 from gateway.engine.limits import Clock, Limits
-from gateway.engine.loop.signals import Cancelled, TurnStopped
-from gateway.engine.loop.tasks import Tasks
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition, Usage
 from gateway.engine.ports import EventSink, SessionStore
 from gateway.engine.records import Fence, MessageRow, RequestRecord, StepRow, TurnRecord, Writes
+from gateway.engine.steps.signals import Cancelled, TurnStopped
+from gateway.engine.steps.tasks import Tasks
 from gateway.engine.tool import Tool
 from gateway.engine.wire import message_body
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from gateway.engine.errors import InputExpired
 from gateway.engine.kinds import JsonObject
-from gateway.engine.loop.attempt import Attempt
-from gateway.engine.loop.calls import Scenery
-from gateway.engine.loop.context import (
+from gateway.engine.steps.attempt import Attempt
+from gateway.engine.steps.calls import Scenery
+from gateway.engine.steps.context import (
     answered,
     build_request,
 )
-from gateway.engine.loop.parking import commit_park
-from gateway.engine.loop.results import (
+from gateway.engine.steps.parking import commit_park
+from gateway.engine.steps.results import (
     Result,
     failure,
 )

@@ -13,8 +13,6 @@ from gateway.engine import events as ev
 from gateway.engine.decisions.position import AskModel
 from gateway.engine.errors import ModelError, ModelUnavailableError
 from gateway.engine.kinds import JsonObject
-from gateway.engine.loop.attempt import Attempt
-from gateway.engine.loop.signals import TurnFailure
 from gateway.engine.messages import Block, Message, Reasoning, Text, ToolCall
 from gateway.engine.model import (
     NORMAL_STOPS,
@@ -28,8 +26,10 @@ from gateway.engine.model import (
     Usage,
 )
 from gateway.engine.records import StepRow, UsageRow, Writes
+from gateway.engine.steps.attempt import Attempt
+from gateway.engine.steps.signals import TurnFailure
 from gateway.engine.wire import clean, dumps
-from gateway.engine.wire_events import event_row, reasoning_text
+from gateway.engine.wire.events import event_row, reasoning_text
 
 FIRST_DELAY = 1.0
 LONGEST_DELAY = 30.0

@@ -1,0 +1,1 @@
+"""One attempt at a turn: its model steps, its calls, its parks."""

@@ -1,0 +1,49 @@
+"""JSON <-> records: what is stored, and what readers get."""
+
+from __future__ import annotations
+
+from gateway.engine.wire.records import (
+    block_from,
+    block_json,
+    edition_from,
+    make_edition,
+    message_body,
+    message_from,
+    message_json,
+    speaker_from,
+    speaker_json,
+    usage_from,
+    usage_json,
+)
+from gateway.engine.wire.text import (
+    WIRE_VERSION,
+    UnknownWireVersion,
+    canonical,
+    clean,
+    digest,
+    dumps,
+    loads,
+    versioned,
+)
+
+__all__ = [
+    "WIRE_VERSION",
+    "UnknownWireVersion",
+    "block_from",
+    "block_json",
+    "canonical",
+    "clean",
+    "digest",
+    "dumps",
+    "edition_from",
+    "loads",
+    "make_edition",
+    "message_body",
+    "message_from",
+    "message_json",
+    "speaker_from",
+    "speaker_json",
+    "usage_from",
+    "usage_json",
+    "versioned",
+]
