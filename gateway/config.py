@@ -263,7 +263,7 @@ class _Loader:
                 self.problems.append(f"{where}: unknown key {key!r}{hint}")
             elif (flat := _flat(value)) is None:
                 self.problems.append(f"{where}: {key} must be a string, number or list of strings")
-            else:
+            elif flat:
                 lent[row.env] = flat
                 self._set(row, flat, where)
         return lent
@@ -297,9 +297,12 @@ class _Loader:
         if kind != "file":
             return raw
         try:
-            return Path(rest).expanduser().read_text("utf-8").strip()
+            found = Path(rest).expanduser().read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"names a file that can't be read: {error}") from error
+        if not found:
+            raise ValueError(f"names a file that is empty: {rest}")
+        return found
 
     def _tokens(self, tables: object) -> tuple[ApiToken, ...]:
         if not isinstance(tables, dict):

@@ -35,6 +35,8 @@ MAY_BLOCK: tuple[tuple[str, str, str], ...] = (
     ("os.path.abspath", "asyncpg/connect_utils.py", "_dot_postgresql_path"),
     ("os.readlink", "asyncpg/connect_utils.py", "_dot_postgresql_path"),
     ("os.stat", "asyncpg/connect_utils.py", "_parse_connect_dsn_and_args"),
+    # Once a process, when a store's module is first imported.
+    ("io.TextIOWrapper.read", "gateway/stores/sql/__init__.py", "load_queries"),
 )
 
 

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 pytest.register_assert_rewrite(
     *(
-        ".".join(("tests.conformance", *path.relative_to(HERE).with_suffix("").parts))
+        ".".join(("tests", "conformance", *path.relative_to(HERE).with_suffix("").parts))
         for path in HERE.rglob("*.py")
         if not path.stem.startswith(("test_", "conftest"))
     )

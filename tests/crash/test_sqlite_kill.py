@@ -32,7 +32,7 @@ async def acknowledged(process: Process, lines: int | None) -> dict[int, int]:
     told = dict.fromkeys(range(SESSIONS), 0)
     read = 0
     async with asyncio.timeout(PATIENCE):
-        while line := await process.stdout.readline():
+        while (line := await process.stdout.readline()).endswith(b"\n"):
             session, index = map(int, line.split())
             told[session] = max(told[session], index + 1)
             read += 1

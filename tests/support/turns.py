@@ -133,3 +133,7 @@ def _event(kind: str, seq: int, ref: int | None, body: str | None) -> tuple[obje
     if kind == "action.completed" and isinstance(told, list):
         told = [told[0], *told[2:]]
     return (seq, kind, ref, json.dumps(told, sort_keys=True))
+
+
+# An author's tools are made when their file is imported; so is pydantic's share of that work.
+everything(Effects())

@@ -186,6 +186,24 @@ def test_a_value_that_does_not_fit_is_told_in_a_persons_words(
     assert check_value(value_schema(schema), value) == said
 
 
+@pytest.mark.parametrize(
+    ("pattern", "value", "fits"),
+    [
+        ("^(a+)+$", "a" * 40, True),
+        ("^(a+)+$", "a" * 40 + "!", False),
+        ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 60, False),
+        ("b", "abc", True),
+        (r"^\d{3}$", "123", True),
+        (r"^(?!\.{1,2}$)[a-z.]+$", "..", False),
+        (r"^(?!\.{1,2}$)[a-z.]+$", "a.b", True),
+        (r"^(a)\1$", "aa", True),
+    ],
+)
+def test_no_answer_stops_the_process_by_its_pattern(pattern: str, value: str, fits: bool) -> None:
+    problem = check_value({"type": "string", "pattern": pattern}, value)
+    assert problem == (None if fits else f"must match the pattern {pattern}")
+
+
 def test_many_mistakes_are_counted_and_long_values_are_not_repeated() -> None:
     many: Json = ["x" * 10_000] * 50
     said = check_value(value_schema(list[int]), many)

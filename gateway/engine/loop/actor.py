@@ -13,7 +13,12 @@ from gateway.engine.decisions.attempts import Begun, GaveUp, Taken, Taker, begin
 from gateway.engine.decisions.closing import error_record
 from gateway.engine.decisions.park import pending_input
 from gateway.engine.decisions.policy import FrozenSurface
-from gateway.engine.errors import GatewayError, StaleAttemptError, StoreUnavailableError
+from gateway.engine.errors import (
+    GatewayError,
+    StaleAttemptError,
+    StoreUnavailableError,
+    WriteConflictError,
+)
 from gateway.engine.kinds import CancelReason, JsonObject
 from gateway.engine.loop.home import Home
 from gateway.engine.loop.turn import drive
@@ -27,6 +32,9 @@ from gateway.engine.tool import Tool
 from gateway.engine.wire import edition_from, message_from
 
 log = logging.getLogger("gateway.engine")
+
+CONFLICTS = 3
+"""Commits in a row that may turn out to have gone through after all."""
 
 HEAD = Ask(lock="session", head=True)
 HEAD_AND_TAIL = Ask(lock="session", head=True, tail=True)
@@ -57,6 +65,7 @@ class Actor:
         """Cancellations that came while their turn's attempt was being set up."""
         self._warm: Warm | None = None
         self._wake = False
+        self._conflicts = 0
         self.driver: asyncio.Task[None] | None = None
         self._retry = asyncio.Event()
 
@@ -226,6 +235,15 @@ class Actor:
             self._warm = None
             self.live.discard(attempt.turn_id)
             return False
+        except WriteConflictError as conflict:
+            # The row is there already: a commit that answered with an error went through. What is
+            # durable is read again; a store that keeps at it is treated as unavailable.
+            self._warm = None
+            self._conflicts += 1
+            if self._conflicts > CONFLICTS:
+                told = f"writes contradict the store: {conflict}"
+                raise StoreUnavailableError(told) from conflict
+            return True
         except BaseException:
             self._warm = None
             raise
@@ -233,6 +251,7 @@ class Actor:
             if self.attempt is attempt:
                 self.attempt = None
             attempt.progressed.set()
+        self._conflicts = 0
         self._warm = Warm(begun.fence.epoch, begun.generation, attempt.messages)
         record = attempt.record
         if record.state != "running":

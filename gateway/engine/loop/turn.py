@@ -1,7 +1,7 @@
 """The loop: ask where the turn stands, take that step, until it rests.
 
-The turn's signals are caught here and nowhere else. ``StaleAttemptError`` and
-``StoreUnavailableError`` pass through: then nothing more may, or can, be written.
+The turn's signals are caught here and nowhere else. The store's refusals pass
+through: then nothing more may, or can, be written.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from gateway.engine.errors import (
     GatewayError,
     StaleAttemptError,
     StoreUnavailableError,
+    WriteConflictError,
 )
 from gateway.engine.records import Ask
 from gateway.engine.steps.attempt import Attempt
@@ -50,7 +51,7 @@ async def drive(attempt: Attempt) -> BaseException | None:
             attempt, close_failed(attempt, str(error), phase="tool", step=step, fatal=True)
         )
         return error
-    except (StaleAttemptError, StoreUnavailableError):
+    except (StaleAttemptError, StoreUnavailableError, WriteConflictError):
         raise
     except Exception as error:  # the turn must end in words, whatever broke
         log.exception("turn %s broke", attempt.turn_id, extra={"turn_id": attempt.turn_id})

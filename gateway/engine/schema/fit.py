@@ -7,14 +7,19 @@ schema is written.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
-from typing import cast
+from functools import lru_cache
+from typing import Annotated, cast
 from uuid import UUID
 
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.protocols import Validator
+from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType] - untyped
+from pydantic import StringConstraints, TypeAdapter
+from pydantic import ValidationError as NotMatched
 
 from gateway.engine.kinds import Json, JsonObject
 
@@ -36,7 +41,39 @@ def make_validator(schema: JsonObject) -> Validator:
         # Also because jsonschema would fetch what a reference names by its address.
         if not _leads_somewhere(reference, schema):
             raise ValueError(f"{reference!r} leads to nothing inside the schema")
-    return Draft202012Validator(schema, format_checker=_formats())
+    return _WITH_PATTERNS(schema, format_checker=_formats())
+
+
+def _pattern(
+    _validator: Validator, pattern: str, value: object, _schema: object
+) -> Iterable[ValidationError]:
+    if isinstance(value, str) and not _matcher(pattern)(value):
+        yield ValidationError("doesn't match the pattern")
+
+
+@lru_cache(maxsize=256)
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """In time that is linear in the text: whoever answers chooses it, and a pattern like
+    ``^(a+)+$`` would let 40 letters stop the process. Only what asks for looking around or back,
+    which can't be had so, is left to Python."""
+    try:
+        text = TypeAdapter[str](Annotated[str, StringConstraints(strict=True, pattern=pattern)])
+    except Exception:  # noqa: BLE001 - pydantic's own error for it isn't among its public names
+        found = re.compile(pattern)
+        return lambda value: found.search(value) is not None
+
+    def matches(value: str) -> bool:
+        try:
+            text.validate_python(value)
+        except NotMatched:
+            return False
+        return True
+
+    return matches
+
+
+_extend = cast("Callable[..., type[Draft202012Validator]]", extend)
+_WITH_PATTERNS = _extend(Draft202012Validator, {"pattern": _pattern})
 
 
 def _references(schema: Json) -> Iterable[str]:

@@ -68,7 +68,7 @@ def failure(error: BaseException) -> Result:
 def _told_by(error: BaseException) -> str:
     try:
         return str(error).strip()
-    except Exception:  # noqa: BLE001 - an author's own __str__ may be what is broken
+    except BaseException:  # noqa: BLE001 - an author's own __str__ may be what is broken
         return "its message can't be read"
 
 
@@ -79,6 +79,8 @@ def shaped(value: object, limit: int) -> Result:
         body = dumps(output)
     except (TypeError, ValueError, RecursionError) as error:
         return Result.error(f"the tool's result isn't JSON: {error}")
+    except BaseException as error:  # noqa: BLE001 - reading it runs the author's code as well
+        return Result.error(f"the tool's result can't be read: {type(error).__name__}: {error}")
     if len(body) <= limit // 4 or len(body.encode()) <= limit:
         return Result(output=output)
     kept = body.encode()[: limit // 2].decode("utf-8", "ignore")

@@ -7,7 +7,6 @@ runs here leaves nothing behind but a transaction, and the link ends that itself
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import TypeAlias, cast
@@ -34,6 +33,7 @@ DEAD = (
 CLOSE_WITHIN = 5.0
 END_WITHIN = 2.0
 GRACE = 5.0
+WATCH_EVERY = 0.25
 IDLE_WITHIN = 10.0
 """Seconds after which the server takes the locks of a transaction from a process that says nothing."""
 STATEMENTS = 512
@@ -56,7 +56,7 @@ class Link:
         self._making: set[asyncio.Task[Connection]] = set()
         self._total = 0
         """Connections that are, or are being made."""
-        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._waiting: dict[asyncio.Future[Connection | None], float] = {}
         self._watching: asyncio.TimerHandle | None = None
 
     def open(self) -> None:
@@ -77,11 +77,12 @@ class Link:
                 self._total -= 1
                 farewells.create_task(_farewell(connection))
         self._idle.clear()
-        until = asyncio.get_running_loop().time() + CLOSE_WITHIN
-        while self._total and (rest := until - asyncio.get_running_loop().time()) > 0:
-            waiter = self._waiter()
-            self._waiting.append(waiter)
-            await asyncio.wait({waiter}, timeout=rest)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + CLOSE_WITHIN
+        while self._total and (rest := until - loop.time()) > 0:
+            given: asyncio.Future[Connection | None] = loop.create_future()
+            self._waiting[given] = loop.time()
+            await asyncio.wait({given}, timeout=rest)
         for connection in self._lent:
             connection.terminate()
         self._total = 0
@@ -162,29 +163,20 @@ class Link:
 
     async def _wait(self) -> Connection | None:
         """The connection that somebody gives back, or ``None``: the place of one that was closed."""
-        waiter = self._waiter()
-        self._waiting.append(waiter)
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[Connection | None] = loop.create_future()
+        self._waiting[waiter] = loop.time()
         try:
-            async with asyncio.timeout(self._timeout):
-                given = await waiter
-        except BaseException as exc:
-            if waiter.done() and not waiter.cancelled():
+            given = await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self._pass_on(waiter.result())
-            else:
-                waiter.cancel()
-            if isinstance(exc, TimeoutError):
-                raise StoreUnavailableError(
-                    f"all {self._size} database connections were busy for {self._timeout:g} s",
-                    fix="look for a long transaction in pg_stat_activity",
-                ) from None
             raise
+        finally:
+            self._waiting.pop(waiter, None)
         if not self._open:
             raise StoreUnavailableError("the store was closed")
         return given
-
-    @staticmethod
-    def _waiter() -> asyncio.Future[Connection | None]:
-        return asyncio.get_running_loop().create_future()
 
     def _give(self, connection: Connection) -> None:
         self._lent.pop(connection, None)
@@ -195,7 +187,8 @@ class Link:
     def _pass_on(self, connection: Connection | None) -> None:
         """To who waits longest; else a connection lies idle, and the place of one is free."""
         while self._waiting:
-            waiter = self._waiting.popleft()
+            waiter = next(iter(self._waiting))
+            del self._waiting[waiter]
             if not waiter.done():
                 waiter.set_result(connection)
                 if self._open:
@@ -206,13 +199,23 @@ class Link:
             self._idle.append(connection)
 
     def _watch(self) -> None:
-        """Cut off who has waited for the server for longer than the server itself would allow: its
-        answer will never come. One timer, because a timer per statement costs more than it saves."""
+        """End the waits that are too long: for a free connection, and for an answer that the server
+        itself would have cut short, so that it will never come. One timer for all, because one per
+        statement costs more than the statement's text."""
         loop = asyncio.get_running_loop()
+        now = loop.time()
+        for waiter, since in self._waiting.items():
+            if now - since > self._timeout and not waiter.done():
+                waiter.set_exception(
+                    StoreUnavailableError(
+                        f"all {self._size} database connections are busy since {self._timeout:g} s",
+                        fix="look for a long transaction in pg_stat_activity",
+                    )
+                )
         for connection, since in tuple(self._lent.items()):
-            if loop.time() - since > self._timeout + GRACE:
+            if now - since > self._timeout + GRACE:
                 connection.terminate()
-        self._watching = loop.call_later(1.0, self._watch)
+        self._watching = loop.call_later(WATCH_EVERY, self._watch)
 
     async def _failed(self, connection: Connection, exc: BaseException) -> BaseException:
         """Leave no transaction behind, and say what the error is to the engine. After a cancellation

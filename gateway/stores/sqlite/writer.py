@@ -160,9 +160,11 @@ class Writer:
             return None
         if piece is None:
             self._queue.put(None)
-        elif piece.apart:
-            self._held = piece
             return None
+        self._held = piece  # until it is known to fit, so that it can't be lost on the way
+        if piece.apart:
+            return None
+        self._held = None
         return piece
 
     def _attempt(self, piece: Piece) -> tuple[object, BaseException | None, bool]:

@@ -235,8 +235,12 @@ def test_a_password_in_a_query_is_cut_out_of_the_log(tmp_path: Path) -> None:
 def test_an_empty_secret_opens_nothing(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("\n")
     empty = f"file:{tmp_path / 'key'}"
-    assert problems(tmp_path, GATEWAY_API_TOKEN=empty) == "GATEWAY_API_TOKEN (environment): is empty"
-    assert "is empty" in problems(tmp_path, f'[tokens.ci]\ntoken = "{empty}"\nrights = ["read"]\n')
+    assert "a file that is empty" in problems(tmp_path, GATEWAY_API_TOKEN=empty)
+    assert "a file that is empty" in problems(
+        tmp_path, f'[tokens.ci]\ntoken = "{empty}"\nrights = ["read"]\n'
+    )
+    assert load(tmp_path, 'api_token = ""\nport = ""\n').api_tokens == ()
+    assert not Secret("").matches("")
 
 
 def test_a_secret_may_lie_in_a_file(tmp_path: Path) -> None:

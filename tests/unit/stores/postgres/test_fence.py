@@ -196,7 +196,7 @@ async def test_a_park_and_an_acceptance_are_told_apart(
         assert len(view.open) == (2 if said.result() == "accepted" else 1)
 
 
-async def test_every_order_of_locks_gets_through(
+async def test_every_order_of_locks_gets_through(  # noqa: C901 - the cast of one play
     store: PostgresStore, open_store: OpenStore, admin: Admin
 ) -> None:
     """Two hosts do everything at once to two sessions: no deadlock, nothing lost, no gap."""

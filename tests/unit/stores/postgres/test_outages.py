@@ -205,7 +205,7 @@ async def test_connections_that_are_all_busy_end_the_wait(postgres_url: str) -> 
     link = Link(postgres_url, size=2, timeout=0.3)
     link.open()
     async with link.use(), link.use():
-        with pytest.raises(StoreUnavailableError, match="all 2 database connections were busy"):
+        with pytest.raises(StoreUnavailableError, match="all 2 database connections are busy"):
             await link.fetchval("SELECT 1")
     assert await link.fetchval("SELECT 1") == 1
     await link.close()

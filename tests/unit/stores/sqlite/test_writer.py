@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from gateway.engine.errors import StoreUnavailableError
 from gateway.stores.sqlite.schema import connect
@@ -22,12 +23,16 @@ class Job:
         self, act: Callable[[sqlite3.Cursor], object], *, apart: bool = False, spare: bool = False
     ) -> None:
         self.future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self.apart = apart
+        self._apart = apart
         self.runs = 0
         self.told = 0
         self._act = act
         self._spare = spare
         self._blamed = False
+
+    @property
+    def apart(self) -> bool:
+        return self._apart
 
     def run(self, cursor: sqlite3.Cursor) -> object:
         self.runs += 1
@@ -199,6 +204,26 @@ async def test_no_error_of_one_caller_stops_the_answers(
     if not job.future.cancelled():
         job.future.exception()
     assert (job.told, gone.told) == (1, 1)
+
+
+class Broken(Job):
+    """A fault of ours: it fails where the writer itself is at work."""
+
+    @property
+    @override
+    def apart(self) -> bool:
+        raise LookupError("broken")
+
+
+async def test_a_fault_in_the_writer_itself_is_told_and_survived(
+    writer: Writer, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = Broken(put(2))
+    results = await settle(writer, Job(put(1)), broken, Job(put(3)))
+    assert results[2] == 3
+    assert isinstance(results[1], StoreUnavailableError)
+    assert "writer failed" in caplog.text
+    assert 2 not in kept(path)
 
 
 async def test_a_caller_who_left_has_its_piece_committed(writer: Writer, path: Path) -> None:

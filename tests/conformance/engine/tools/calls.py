@@ -11,7 +11,7 @@ from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
-from tests.conformance.engine_kit import (
+from tests.conformance.engine.kit import (
     Bench,
     Hold,
     error_of,
@@ -274,7 +274,7 @@ class TestEndlessCalls:
 
 async def _done(bench: Bench, turn_id: str, step: str) -> None:
     from gateway.engine.kinds import SessionRef
-    from tests.conformance.engine_kit import until
+    from tests.conformance.engine.kit import until
 
     async def ended() -> bool:
         turn = await bench.store.turn(SessionRef("june", "s"), turn_id)

@@ -21,7 +21,7 @@ from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
-from tests.conformance.engine_kit import (
+from tests.conformance.engine.kit import (
     SLACK,
     Bench,
     Hold,

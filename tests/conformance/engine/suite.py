@@ -2,53 +2,62 @@
 
 from __future__ import annotations
 
-from tests.conformance.engine_suite_acceptance import (
+from tests.conformance.engine.acceptance import (
     TestAcceptance,
     TestResults,
 )
-from tests.conformance.engine_suite_answers import (
-    TestAnswers,
-    TestDefaultAnswerers,
-    TestExpiry,
-    TestWhoMayAnswer,
-)
-from tests.conformance.engine_suite_calls import (
-    TestEndlessCalls,
-    TestKeys,
-    TestSideBySide,
-)
-from tests.conformance.engine_suite_crashes import (
+from tests.conformance.engine.crashes import (
     TestCrashes,
     TestStoreOutage,
 )
-from tests.conformance.engine_suite_ending import (
+from tests.conformance.engine.ending import (
     TestCancel,
     TestReplace,
-    TestReset,
 )
-from tests.conformance.engine_suite_events import (
+from tests.conformance.engine.events import (
     TestEvents,
 )
-from tests.conformance.engine_suite_gate import (
-    TestProvenance,
-    TestTaintGate,
-)
-from tests.conformance.engine_suite_model import (
+from tests.conformance.engine.model import (
     TestDeadlines,
     TestModelRetries,
     TestReplies,
 )
-from tests.conformance.engine_suite_parks import (
+from tests.conformance.engine.people.answers import (
+    TestAnswers,
+    TestWhoMayAnswer,
+)
+from tests.conformance.engine.people.expiry import (
+    TestDefaultAnswerers,
+    TestExpiry,
+)
+from tests.conformance.engine.people.parks import (
     TestParks,
+)
+from tests.conformance.engine.people.swallowed import (
     TestSwallowedParks,
 )
-from tests.conformance.engine_suite_runtime import (
+from tests.conformance.engine.reset import (
+    TestReset,
+)
+from tests.conformance.engine.runtime import (
     TestEditions,
     TestOnTurnError,
     TestRuntime,
     TestSurfaces,
 )
-from tests.conformance.engine_suite_tools import (
+from tests.conformance.engine.tools.calls import (
+    TestEndlessCalls,
+    TestKeys,
+    TestSideBySide,
+)
+from tests.conformance.engine.tools.errors import (
+    TestToolErrors,
+)
+from tests.conformance.engine.tools.gate import (
+    TestProvenance,
+    TestTaintGate,
+)
+from tests.conformance.engine.tools.guarantees import (
     TestTools,
 )
 
@@ -78,6 +87,7 @@ __all__ = [
     "TestSurfaces",
     "TestSwallowedParks",
     "TestTaintGate",
+    "TestToolErrors",
     "TestTools",
     "TestWhoMayAnswer",
 ]

@@ -18,7 +18,7 @@ from gateway.engine.outcomes import TurnInput
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
-from tests.conformance.engine_kit import (
+from tests.conformance.engine.kit import (
     Bench,
     Hands,
     Hold,

@@ -12,7 +12,7 @@ from gateway.engine.kinds import Speaker
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
-from tests.conformance.engine_kit import (
+from tests.conformance.engine.kit import (
     MAIL,
     SLACK,
     STRANGER,

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gateway.stores.memory import MemoryStore
-from tests.conformance.engine_kit import Bench
-from tests.conformance.engine_suite import *  # noqa: F403
+from tests.conformance.engine.kit import Bench
+from tests.conformance.engine.suite import *  # noqa: F403
 
 
 @pytest.fixture

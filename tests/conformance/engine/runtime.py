@@ -18,7 +18,7 @@ from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
-from tests.conformance.engine_kit import (
+from tests.conformance.engine.kit import (
     Bench,
     Hold,
     answer,
@@ -30,6 +30,7 @@ from tests.conformance.engine_kit import (
     run,
     say,
     soon,
+    until,
 )
 from tests.support.turns import calls
 
@@ -240,7 +241,7 @@ class TestRuntime:
         started = [
             await bench.session(str(n)).start(TurnInput(message="x", turn_id="t")) for n in range(5)
         ]
-        await hold.wait()
+        await until(lambda: running == 2 and bench.runtime.queued() == 3)
         hold.go()
         for n in range(len(started)):
             assert (await soon(bench.session(str(n)).result("t"))).status == "completed"
@@ -289,6 +290,4 @@ class TestOnTurnError:
 
 
 async def _quiet(bench: Bench) -> None:
-    from tests.conformance.engine_kit import until
-
     await until(lambda: all(actor.driver is None for actor in bench.runtime.actors()))

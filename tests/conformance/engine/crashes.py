@@ -15,7 +15,7 @@ from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import TurnRecord
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
-from tests.conformance.engine_kit import (
+from tests.conformance.engine.kit import (
     Bench,
     Hold,
     audits,

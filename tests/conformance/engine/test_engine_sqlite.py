@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gateway.stores.sqlite import SqliteStore
-from tests.conformance.engine_kit import Bench
-from tests.conformance.engine_suite import *  # noqa: F403
+from tests.conformance.engine.kit import Bench
+from tests.conformance.engine.suite import *  # noqa: F403
 
 
 @pytest.fixture

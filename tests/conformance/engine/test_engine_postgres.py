@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from gateway.stores.postgres import PostgresStore
-from tests.conformance.engine_kit import Bench
-from tests.conformance.engine_suite import *  # noqa: F403
+from tests.conformance.engine.kit import Bench
+from tests.conformance.engine.suite import *  # noqa: F403
 
 pytestmark = pytest.mark.postgres
 
