@@ -83,12 +83,12 @@ async def prepare(runtime: Runtime) -> None:
 async def main(seconds: float) -> None:
     store = open_store(f"sqlite:///{folder() / 'engine.db'}")
     await store.open()
-    async with Runtime({"bench": agent()}, store, LocalSink(), max_sessions=100_000) as runtime:
+    async with Runtime({"bench": agent()}, store, LocalSink()) as runtime:
         await prepare(runtime)
 
         async def turn(session: str, number: int) -> None:
             message = TurnInput(message=text(), turn_id=f"{session}:{number}")
-            result = await runtime.session("bench", f"{session}:{number}").turn(message)
+            result = await runtime.session("bench", session).turn(message)
             assert result.status == "completed", result
 
         for sessions in (1, 64):

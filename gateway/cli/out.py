@@ -26,6 +26,11 @@ Part = str | tuple[str, Style]
 """A piece of a line: plain, or text with a style."""
 
 
+def _open(stream: TextIO | None) -> TextIO:
+    """Python has none where the caller closed it (``>&-``): then nobody reads, and that is fine."""
+    return open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115
+
+
 @dataclass
 class Out:
     """Where a command speaks. Flags may be set anywhere on the command line."""
@@ -34,8 +39,8 @@ class Out:
     quiet: bool = False
     color: bool = True
     debug: bool = False
-    stdout: TextIO = field(default_factory=lambda: sys.stdout)
-    stderr: TextIO = field(default_factory=lambda: sys.stderr)
+    stdout: TextIO = field(default_factory=lambda: _open(sys.stdout))
+    stderr: TextIO = field(default_factory=lambda: _open(sys.stderr))
     _consoles: dict[int, Console] = field(default_factory=dict["int", "Console"], repr=False)
 
     @property

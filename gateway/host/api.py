@@ -73,17 +73,7 @@ class Api:
 
     def session(self, agent: str, key: str) -> Session:
         """A live conversation, addressed from outside; archived ones are only read."""
-        if "#" in key:
-            raise BadRequestError(
-                "a session key can't contain '#': it marks archived history",
-                fix="read archived history with GET …/transcript",
-            )
-        if not _KEY.fullmatch(key):
-            raise BadRequestError(
-                "a session key must be able to stand in a header and in one segment of a path",
-                fix=f"use up to {KEY_LENGTH} printable ASCII characters, no spaces and no slashes, and"
-                " neither . nor ..",
-            )
+        check_session_key(key)
         return self.runtime.session(agent, key)
 
     def own_session(self, agent: str, key: str) -> Session:
@@ -123,3 +113,18 @@ def archived(key: str) -> tuple[str, int | None]:
     if not (generation.startswith("g") and number.isascii() and number.isdigit()):
         raise NotFoundError(f"no session {key!r}", fix="archived history is <session>#g<number>")
     return base, int(number[:9])
+
+
+def check_session_key(key: str) -> None:
+    """Raises ``BadRequestError`` for a key under which no live session could be reached."""
+    if "#" in key:
+        raise BadRequestError(
+            "a session key can't contain '#': it marks archived history",
+            fix="read archived history with GET …/transcript",
+        )
+    if not _KEY.fullmatch(key):
+        raise BadRequestError(
+            "a session key must be able to stand in a header and in one segment of a path",
+            fix=f"use up to {KEY_LENGTH} printable ASCII characters, no spaces and no slashes, and"
+            " neither . nor ..",
+        )

@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import socket
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
         raise SettingsError(problems)
     how = serving or Serving()
     listening = await asyncio.to_thread(_bind, settings)
+    _close_in_children(listening)
     try:
         token = make_cli_token()
         async with open_host(settings, tokens=(*settings.api_tokens, token)) as host:
@@ -91,6 +93,17 @@ def _bind(settings: Settings) -> socket.socket:
             f"can't listen on {settings.host}:{settings.port}: {error.strerror or error}",
             fix="set PORT or GATEWAY_HOST to something free, or stop what listens there",
         ) from error
+
+
+def _close_in_children(listening: socket.socket) -> None:
+    """A child that a tool forks must not keep the port when this process has gone."""
+    found = weakref.ref(listening)
+
+    def close() -> None:
+        if (inherited := found()) is not None:
+            inherited.close()
+
+    os.register_at_fork(after_in_child=close)
 
 
 async def _run(host: Host, how: Serving, url: str) -> None:

@@ -34,7 +34,9 @@ def shell(tmp_path: Path) -> Shell:
         (["approvals", "show", "nope"], 4, "no request 'nope'"),
         (["serve"], 3, "fix: export GATEWAY_API_TOKEN="),
         (["ask", "hi", "--agent", "nobody"], 4, "fix: --agent june"),
-        (["ask", "hi", "--session", "a b\n"], 2, "session must be"),
+        (["ask", "hi", "--session", "a b\n"], 2, "a session key must"),
+        (["ask", "hi", "--session", ".."], 2, "a session key must"),
+        (["ask", "hi", "--session", "s1#g0"], 2, "marks archived history"),
     ],
 )
 def test_each_mistake_has_its_line_and_its_code(
@@ -186,6 +188,21 @@ def test_a_reader_that_leaves_is_nothing_to_talk_about(shell: Shell) -> None:
     _, err = process.communicate(timeout=30)
     assert process.returncode == 141
     assert err == b""
+
+
+@pytest.mark.parametrize("closed", ["1", "2", "1,2"])
+def test_a_closed_output_is_nobody_who_reads(shell: Shell, closed: str) -> None:
+    away = " ".join(f"{number}>&-" for number in closed.split(","))
+    for args, code in ((("config", "show"), 0), (("turns", "show", "nope"), 4)):
+        ran = subprocess.run(
+            ["sh", "-c", f'exec "$@" {away}', "sh", *COMMAND, *args],
+            cwd=shell.folder,
+            env=shell.environ,
+            capture_output=True,
+            check=False,
+        )
+        assert ran.returncode == code
+        assert b"Traceback" not in ran.stderr
 
 
 def test_an_old_terminal_gets_words_it_can_show(shell: Shell) -> None:

@@ -111,7 +111,9 @@ async def left_behind(store: SessionStore, ref: SessionRef, turn_id: str) -> dic
         "state": turn.state,
         "answer": turn.answer,
         "messages": [(m.index, m.role, _plain(m.body)) for m in messages],
-        "events": [_event(e.event.type, e.event.seq, e.event.ref, e.event.body) for e in logged],
+        "events": _in_call_order(
+            [_event(e.event.type, e.event.seq, e.event.ref, e.event.body) for e in logged]
+        ),
         "steps": sorted((s.step, s.done, s.message, s.body) for s in await store.steps(turn.row)),
         "requests": [(r.key, r.digest, r.outcome, r.value, r.by) for r in requests],
         "usage": await store.usage_totals(turn.row),
@@ -126,7 +128,19 @@ def _plain(body: str) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _event(kind: str, seq: int, ref: int | None, body: str | None) -> tuple[object, ...]:
+def _in_call_order(events: list[tuple[int, str, int | None, str]]) -> list[tuple[object, ...]]:
+    """Calls marked parallel end in any order; everything else has one."""
+    told = [(kind, ref, body) for _, kind, ref, body in events]
+    for place in range(len(told) - 1):
+        pair = told[place : place + 2]
+        if all(kind == "action.completed" and "side" in body for kind, _, body in pair):
+            told[place : place + 2] = sorted(pair, key=lambda one: one[1] or 0)
+    return [(seq, *one) for (seq, *_), one in zip(events, told, strict=True)]
+
+
+def _event(
+    kind: str, seq: int, ref: int | None, body: str | None
+) -> tuple[int, str, int | None, str]:
     told = json.loads(body) if body else None
     if isinstance(told, dict):
         told = {k: v for k, v in told.items() if k not in {"id", "expires_at"}}

@@ -21,6 +21,7 @@ from gateway.engine.session import Session
 from gateway.engine.wire import message_from, message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
+from gateway.host.api import check_session_key
 
 MOST = 500
 """Rows that are looked at for a count or a filter."""
@@ -165,6 +166,7 @@ class LocalDesk:
         return Speaker(id=self._by, name=self._by.partition(":")[2], level="provider")
 
     def _session(self, agent: str, session: str) -> Session:
+        check_session_key(session)  # as a host would, so that one can be asked for it later
         return self._working().session(agent, session)
 
     def _working(self) -> Runtime:

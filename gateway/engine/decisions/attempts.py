@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 from gateway.engine import events as ev
 from gateway.engine.decisions.admission import ViewChanged, apply_reset
@@ -167,23 +168,33 @@ def _patch(session: SessionRow, by: Taker) -> SessionPatch:
     return SessionPatch(epoch=session.epoch + 1, owner=by.owner)
 
 
+class _Opened(TypedDict, total=False):
+    """What a turn row gets when its first attempt opens it."""
+
+    content: None
+    surface: str
+    edition: str
+    opening: int
+    started_at: Millis
+
+
 def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker) -> Plan[Taken]:
     opening = opening_from(record.body, record.content)
     resumed = record.request is not None
     events: list[ev.TurnEvent] = []
     message: Message | None = None
     edition: Edition | None = None
+    first: _Opened = {}
     if record.opening is None:
         surface, edition = by.editions(record.source)
         message = opening.message(session.next_index, record.turn_id, edition.hash)
-        record = replace(
-            record,
-            content=None,
-            surface=surface.body(),
-            edition=edition.hash,
-            opening=session.next_index,
-            started_at=by.now,
-        )
+        first = {
+            "content": None,
+            "surface": surface.body(),
+            "edition": edition.hash,
+            "opening": session.next_index,
+            "started_at": by.now,
+        }
     else:
         surface = surface_from(record.surface or "")
     if message is not None or resumed:
@@ -205,6 +216,7 @@ def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker)
         alone=by.alone,
         request=None,
         last_seq=record.last_seq + len(events),
+        **first,
     )
     rows: tuple[EventRow, ...] = tuple(event_row(event, record.row) for event in events)
     writes = Writes(

@@ -26,7 +26,7 @@ from gateway.engine.messages import Message
 from gateway.engine.model import Edition, Usage
 from gateway.engine.outcomes import Reset, TurnResult
 from gateway.engine.records import Ask, RequestRecord, TurnRecord
-from gateway.engine.steps.attempt import Attempt, World
+from gateway.engine.steps.attempt import Attempt, Transcript, World
 from gateway.engine.steps.signals import Cancelled, Drained, TurnFailure
 from gateway.engine.tool import Tool
 from gateway.engine.wire import edition_from, message_from
@@ -46,7 +46,7 @@ class Warm:
 
     epoch: int
     generation: int
-    messages: list[Message]
+    transcript: Transcript
 
 
 class Actor:
@@ -252,7 +252,7 @@ class Actor:
                 self.attempt = None
             attempt.progressed.set()
         self._conflicts = 0
-        self._warm = Warm(begun.fence.epoch, begun.generation, attempt.messages)
+        self._warm = Warm(begun.fence.epoch, begun.generation, attempt.transcript)
         record = attempt.record
         if record.state != "running":
             request = await self._open_request(record)
@@ -274,16 +274,16 @@ class Actor:
             begun.warm_epoch,
             begun.generation,
         ):
-            messages = warm.messages
+            transcript = warm.transcript
             if begun.opened is not None:
-                messages.append(begun.opened)
+                transcript.append(begun.opened)
         else:
             rows = await store.messages(ref, begun.generation)
-            messages = [message_from(row) for row in rows]
+            transcript = Transcript.of([message_from(row) for row in rows])
         edition = begun.edition or await self._edition(begun.record)
         self.runtime.stored_editions.add(edition.hash)
         world = self.world
-        attempt = Attempt(world, begun, messages, edition, self._tools(begun.surface, edition))
+        attempt = Attempt(world, begun, transcript, edition, self._tools(begun.surface, edition))
         if not begun.fresh:
             await self._recall(attempt)
         return attempt

@@ -41,6 +41,30 @@ class World:
     """To the sink; never raises."""
 
 
+@dataclass(slots=True)
+class Transcript:
+    """A generation's messages, with what would otherwise be read off all of them at each turn."""
+
+    messages: list[Message]
+    tainted: bool = False
+    edition: str = ""
+    history: int = 0
+    """Where the unbroken run of ``edition`` that ends the transcript begins."""
+
+    @classmethod
+    def of(cls, messages: list[Message]) -> Transcript:
+        return cls(messages, any(tainted_by(message) for message in messages))
+
+    def append(self, message: Message) -> None:
+        self.messages.append(message)
+        self.tainted = self.tainted or tainted_by(message)
+
+    def go_on_with(self, edition: str) -> None:
+        if edition != self.edition:
+            self.history = history_start(self.messages, edition)
+            self.edition = edition
+
+
 def tainted_by(message: Message) -> bool:
     return message.trust == "unattested"
 
@@ -50,7 +74,7 @@ class Attempt:
         self,
         world: World,
         begun: Begun,
-        messages: list[Message],
+        transcript: Transcript,
         edition: Edition,
         tools: dict[str, Tool],
     ) -> None:
@@ -58,14 +82,14 @@ class Attempt:
         self.begun = begun
         self.record: TurnRecord = begun.record
         self.fence: Fence = begun.fence
-        self.messages = messages
+        self.transcript = transcript
+        self.messages = transcript.messages
         self.edition = edition
         self.tools = tools
         self.seq = begun.record.last_seq
         self.logged = self.seq
         """The last ``seq`` that is in the log: a step that broke before its commit took none."""
-        self.history = history_start(messages, edition.hash)
-        self.tainted = any(tainted_by(message) for message in messages)
+        transcript.go_on_with(edition.hash)
         self.steps: dict[str, StepRow] = {}
         self.answers: dict[str, RequestRecord] = {}
         self.usage = Usage()
@@ -230,8 +254,7 @@ class Attempt:
         for event in writes.events:
             self.logged = max(self.logged, event.seq)
         for message in messages:
-            self.messages.append(message)
-            self.tainted = self.tainted or tainted_by(message)
+            self.transcript.append(message)
         self.touch()
         if any(step.done for step in writes.steps):
             self.progressed.set()

@@ -21,6 +21,9 @@ from gateway.engine.schema import check_value, parse_value, to_json, value_schem
 from gateway.engine.steps.signals import Parked
 from gateway.engine.wire import clean
 
+NAME_CHARACTERS = 256
+EXPIRY_SECONDS = 100 * 365 * 86_400
+
 
 class _Unset:
     """Marks an argument that was not given: ``None`` is a value of its own."""
@@ -93,6 +96,8 @@ class CallScene:
     parked: asyncio.Future[None] | None = None
     request: RequestParts | None = None
     decision: Decision | None = None
+    asked: dict[str, str] = field(default_factory=dict[str, str])
+    """Key → digest of every request that the call has made since it began this time."""
     closed: bool = False
 
 
@@ -234,6 +239,7 @@ class ToolContext:
             expires_in=expires_in,
             on_expiry=on_expiry,
         )
+        _refuse_two_of_one_id(scene, asked)
         if scene.gate is not None and scene.gate == (asked.body.answerers, True) and schema is bool:
             scene.gate = None  # one answer counts for one request
             return True
@@ -262,8 +268,7 @@ def build_request(  # noqa: PLR0913 - the parts of one request, all by name
     on_expiry: object = UNSET,
 ) -> RequestParts:
     _refuse_local(scene)
-    if not name:
-        raise InputRequestError("a request needs an id", fix='pass id="approve-…"')
+    _check_words(name, prompt)
     form = value_schema(schema)
     spelled = answerers_for(answerers, scene.opening)
     fallback: tuple[Json] | None = None
@@ -285,9 +290,7 @@ def build_request(  # noqa: PLR0913 - the parts of one request, all by name
             f"the request for input is over {scene.request_bytes} bytes",
             fix="ask for less in one request: a shorter prompt, smaller arguments",
         )
-    seconds = expires_in.total_seconds() if isinstance(expires_in, timedelta) else expires_in
-    if seconds is not None and not seconds > 0:
-        raise InputRequestError("expires_in must be above 0", fix="pass seconds or a timedelta")
+    seconds = _seconds(expires_in)
     return RequestParts(
         name=name,
         key=request_key(scene.turn_id, scene.position, scene.call.id, name),
@@ -295,6 +298,45 @@ def build_request(  # noqa: PLR0913 - the parts of one request, all by name
         digest=request_digest(scene.tool, scene.call.input, body.prompt, form, spelled),
         expires_at=None if seconds is None else Millis(scene.now() + int(seconds * 1000)),
     )
+
+
+def _check_words(name: object, prompt: object) -> None:
+    # Authors don't all run a type checker, so what the hints promise is checked here as well.
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARACTERS:
+        raise InputRequestError(
+            f"a request needs an id: a text of 1 to {NAME_CHARACTERS} characters",
+            fix='pass id="approve-…"',
+        )
+    if not isinstance(prompt, str):
+        raise InputRequestError(
+            f"the prompt of a request is text, not {type(prompt).__name__}",
+            fix='pass prompt="…?", what the person reads',
+        )
+
+
+def _seconds(expires_in: object) -> float | None:
+    if expires_in is None:
+        return None
+    seconds = expires_in.total_seconds() if isinstance(expires_in, timedelta) else expires_in
+    if (
+        not isinstance(seconds, int | float)
+        or isinstance(seconds, bool)
+        or not 0 < seconds <= EXPIRY_SECONDS
+    ):
+        raise InputRequestError(
+            f"expires_in must be above 0 and at most {EXPIRY_SECONDS} seconds",
+            fix="pass seconds or a timedelta, or leave it out to wait for ever",
+        )
+    return float(seconds)
+
+
+def _refuse_two_of_one_id(scene: CallScene, asked: RequestParts) -> None:
+    """Each would void the other's answer, and people would be asked without end."""
+    if scene.asked.setdefault(asked.key, asked.digest) != asked.digest:
+        raise InputRequestError(
+            f"two different requests of one call share the id {asked.name!r}",
+            fix='give each an id of its own, such as id=f"refund-{order_id}"',
+        )
 
 
 def park(scene: CallScene, asked: RequestParts) -> NoReturn:

@@ -130,7 +130,7 @@ async def _ask(attempt: Attempt) -> ModelReply:
     request = ModelRequest(
         edition=attempt.edition,
         messages=attempt.messages,
-        history=attempt.history,
+        history=attempt.transcript.history,
         turn_id=attempt.turn_id,
         session=attempt.session,
     )

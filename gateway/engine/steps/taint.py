@@ -25,7 +25,7 @@ async def gate(scenery: Scenery) -> Result | None:
     """``None`` lets the call run. With unverified content in the conversation, what reaches outside
     or moves money needs a person first, whatever the tool's own rule says."""
     attempt, tool, scene = scenery.attempt, scenery.tool, scenery.scene
-    if not attempt.tainted or tool.effect not in {"external", "money"}:
+    if not attempt.transcript.tainted or tool.effect not in {"external", "money"}:
         return None
     answerers = tool.answerers or gate_policy(attempt)
     if answerers is None:

@@ -21,7 +21,6 @@ from gateway.engine.steps.results import Result, commit_result
 from gateway.engine.steps.signals import TurnFailure
 from gateway.engine.steps.taint import gate
 from gateway.engine.tool import InvalidToolInput, Tool
-from gateway.engine.wire import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ async def tool_steps(attempt: Attempt, move: RunCalls) -> None:
 
 def _refuse_endless_repeats(attempt: Attempt, owed: Owed) -> None:
     limit = attempt.world.limits.same_call
-    mine = (owed.call.name, canonical(owed.call.input))
+    name, given = owed.call.name, owed.call.input
     alike = 0
     for message in reversed(attempt.messages):
         if message.turn_id != attempt.turn_id:
@@ -62,7 +61,7 @@ def _refuse_endless_repeats(attempt: Attempt, owed: Owed) -> None:
         if message.index == owed.position:
             calls = calls[: calls.index(owed.call) + 1]
         for call in reversed(calls):
-            if (call.name, canonical(call.input)) != mine:
+            if call.name != name or call.input != given:
                 return
             alike += 1
             if alike >= limit:
@@ -121,7 +120,7 @@ def _parallel_batch(attempt: Attempt, waiting: Sequence[Owed]) -> list[Owed]:
         tool = attempt.tools.get(owed.call.name)
         if tool is None or not tool.parallel or owed.call.problem is not None:
             break
-        if attempt.tainted and tool.effect in {"external", "money"}:
+        if attempt.transcript.tainted and tool.effect in {"external", "money"}:
             break
         batch.append(owed)
     return batch

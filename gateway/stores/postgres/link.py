@@ -7,7 +7,7 @@ runs here leaves nothing behind but a transaction, and the link ends that itself
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TypeAlias, cast
 
@@ -117,6 +117,11 @@ class Link:
             raise error from exc
         finally:
             self._give(connection)
+
+    async def fetchmany(self, sql: str, rows: Sequence[Sequence[object]]) -> list[Cells]:
+        """One statement for many, as one pipeline in one transaction."""
+        async with self.use() as connection:
+            return cast("list[Cells]", await connection.fetchmany(sql, rows))
 
     @asynccontextmanager
     async def use(self) -> AsyncGenerator[Connection, None]:

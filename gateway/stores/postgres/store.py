@@ -28,6 +28,7 @@ from gateway.engine.kinds import Millis, SessionId, SessionRef
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.stores.postgres.faults import RerunError, checked_url, translated
+from gateway.stores.postgres.lanes import Lanes
 from gateway.stores.postgres.link import LOST, Connection, Link
 from gateway.stores.postgres.local import RERUNS, Locals
 from gateway.stores.postgres.reads import SQL, Reads, address, view_query
@@ -64,6 +65,7 @@ class PostgresStore(Reads):
         self._url = checked_url(url)
         self._timeout = timeout
         self._link = Link(url, size=connections, timeout=timeout)
+        self._lanes = Lanes(self._link)
         self._locals = Locals(url, size=tools, limit=tool_limit, timeout=timeout)
         super().__init__(self._link, lease)
 
@@ -138,6 +140,8 @@ class PostgresStore(Reads):
 
     async def commit(self, fence: Fence, writes: Writes) -> None:
         statement = fenced(fence, _checked(writes))
+        if statement.grouped and await self._lanes.write(statement.grouped, statement.arguments):
+            return
         for number in range(RERUNS):
             try:
                 written = await self._link.fetchval(statement.sql, *statement.arguments)

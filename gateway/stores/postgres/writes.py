@@ -50,6 +50,11 @@ class Part:
     """Which of the columns hold text."""
     cells: Callable[[object], tuple[Cell, ...]]
 
+    @property
+    def alone(self) -> bool:
+        """Whether writing it touches rows of its own session only, and none an acceptance locks."""
+        return self.piece in {"write_messages", "write_steps", "write_rows"}
+
 
 def _part(piece: str, columns: str, *, table: str = "", read: str = "") -> Part:
     """``columns`` as in a declaration; ``read`` names the attributes where they differ."""
@@ -134,6 +139,8 @@ def _column_type(hint: object) -> str:
 class Statement(NamedTuple):
     sql: str
     arguments: list[Argument]
+    grouped: str | None = None
+    """The same without waiting for the session's row; ``None`` if it would wait for other rows."""
 
 
 def fenced(fence: Fence, writes: Writes) -> Statement:
@@ -162,7 +169,8 @@ def _statement(arguments: list[Argument], writes: Writes, *, fenced: bool) -> St
             checks.append(len(rows))
     arguments += checks
     sizes = tuple([(part, min(len(rows), MANY)) for part, rows in parts])
-    return Statement(_text(sizes, fenced, writes.new_turn is not None), arguments)
+    sql, grouped = _texts(sizes, fenced, writes.new_turn is not None)
+    return Statement(sql, arguments, grouped)
 
 
 Rows = Sequence[object]
@@ -295,8 +303,17 @@ class _Numbers:
 
 
 @functools.cache
-def _text(parts: tuple[tuple[Part, int], ...], fenced: bool, numbered: bool) -> str:
+def _texts(
+    parts: tuple[tuple[Part, int], ...], fenced: bool, numbered: bool
+) -> tuple[str, str | None]:
     """The statement of one shape: which parts, with how many rows each."""
+    sql = _text(parts, fenced, numbered)
+    if fenced and all(part.alone for part, _ in parts):
+        return sql, sql.replace(SQL["waiting"], SQL["skipping"], 1)
+    return sql, None
+
+
+def _text(parts: tuple[tuple[Part, int], ...], fenced: bool, numbered: bool) -> str:
     numbers = _Numbers()
     if fenced:
         pieces = [numbers.fill(SQL["fence_checked"], "session", "epoch")]

@@ -2,7 +2,8 @@
 
 Two would not damage it, SQLite sees to that; but each keeps an order of turns in memory that only
 holds while nobody else accepts any. The lock belongs to the open file, so it ends with the process,
-however that ends.
+however that ends. A child that a tool forks has that file open too, and lets go of it at once:
+outliving its parent it would keep the next start out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,17 @@ import os
 from pathlib import Path
 
 from gateway.engine.errors import ConfigError
+
+_held: set[int] = set()
+
+
+def _let_go_in_child() -> None:
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 class LockFile:
@@ -35,7 +47,10 @@ class LockFile:
         except BaseException:
             os.close(self._descriptor)
             raise
+        _held.add(self._descriptor)
 
     def release(self) -> None:
         """Let go. The file stays: removing it could pull it from under the next holder."""
-        os.close(self._descriptor)
+        if self._descriptor in _held:  # no longer so in a child
+            _held.discard(self._descriptor)
+            os.close(self._descriptor)

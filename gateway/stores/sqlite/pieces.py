@@ -12,6 +12,7 @@ from typing_extensions import override
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.stores.sqlite.apply import apply, check_fence
+from gateway.stores.sqlite.batch import Batch, joins
 from gateway.stores.sqlite.faults import is_outage
 from gateway.stores.sqlite.guard import Guard
 from gateway.stores.sqlite.rows import SQL
@@ -22,6 +23,8 @@ class _Piece:
     """What most pieces have in common: they share groups and are never asked for a second run."""
 
     __slots__ = ("future",)
+
+    plain = False
 
     def __init__(self, future: asyncio.Future[object]) -> None:
         self.future = future
@@ -39,21 +42,36 @@ class _Piece:
 
 
 class CommitPiece(_Piece):
-    __slots__ = ("_fence", "_writes")
+    """An attempt's checkpoint. It joins the group's batch; what can't is applied at once."""
 
-    def __init__(self, future: asyncio.Future[object], fence: Fence, writes: Writes) -> None:
+    __slots__ = ("_batch", "_fence", "_writes", "plain")
+
+    def __init__(
+        self, future: asyncio.Future[object], fence: Fence, writes: Writes, batch: Batch
+    ) -> None:
         super().__init__(future)
         self._fence = fence
         self._writes = writes
+        self._batch = batch
+        self.plain = joins(writes)
 
     def run(self, cursor: sqlite3.Cursor) -> object:
         check_fence(cursor, self._fence)
-        apply(cursor, self._fence.session, self._writes)
+        _write(cursor, self._fence.session, self._writes, self._batch)
         return None
 
 
+def _write(cursor: sqlite3.Cursor, session: int, writes: Writes, batch: Batch) -> None:
+    if joins(writes):
+        batch.take(session, writes)
+        return
+    if session in batch.sessions:
+        batch.write(cursor)
+    apply(cursor, session, writes)
+
+
 class AmendPiece(_Piece):
-    __slots__ = ("_ask", "_decide", "_lease", "_ref")
+    __slots__ = ("_ask", "_batch", "_decide", "_lease", "_ref")
 
     def __init__(
         self,
@@ -62,15 +80,17 @@ class AmendPiece(_Piece):
         ask: Ask,
         decide: Callable[[SessionView], Plan[Any]],
         lease: Millis,
+        batch: Batch,
     ) -> None:
         super().__init__(future)
+        self._batch = batch
         self._ref = ref
         self._ask = ask
         self._decide = decide
         self._lease = lease
 
     def run(self, cursor: sqlite3.Cursor) -> object:
-        view = look(cursor, self._ref, self._ask, self._lease)
+        view = look(cursor, self._ref, self._ask, self._lease, self._batch)
         plan = self._decide(view)
         apply(cursor, view.session.id if view.session else None, plan.writes)
         return plan.result
@@ -92,7 +112,7 @@ class LocalPiece(_Piece):
     """A sync tool's call. When it lost the transaction it runs once more without the tool, to write
     down what went wrong."""
 
-    __slots__ = ("_blamed", "_call", "_done", "_fence", "_guard")
+    __slots__ = ("_batch", "_blamed", "_call", "_done", "_fence", "_guard")
 
     def __init__(
         self,
@@ -101,8 +121,10 @@ class LocalPiece(_Piece):
         call: LocalCall,
         guard: Guard,
         done: Callable[[], None],
+        batch: Batch,
     ) -> None:
         super().__init__(future)
+        self._batch = batch
         self._fence = fence
         self._call = call
         self._guard = guard
@@ -125,7 +147,7 @@ class LocalPiece(_Piece):
                     raise error
                 cursor.execute("ROLLBACK TO piece")
         writes = self._call.settle(None if error else result, error)
-        apply(cursor, self._fence.session, writes)
+        _write(cursor, self._fence.session, writes, self._batch)
         return None
 
     @override

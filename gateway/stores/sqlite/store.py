@@ -18,6 +18,7 @@ from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.stores.sql import load_migrations
+from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.faults import closed_error, engine_error
 from gateway.stores.sqlite.guard import Guard
 from gateway.stores.sqlite.lockfile import LockFile
@@ -49,6 +50,7 @@ class _Open:
     lock: LockFile
     connection: sqlite3.Connection
     guard: Guard
+    batch: Batch
     writer: Writer
 
     def drop(self) -> None:
@@ -137,22 +139,23 @@ class SqliteStore(ReadingStore):
             except sqlite3.Error as exc:
                 raise engine_error(exc) from exc
             undo.pop_all()
-        return _Open(loop, lock, connection, guard, Writer(connection, loop))
+        batch = Batch()
+        return _Open(loop, lock, connection, guard, batch, Writer(connection, loop, batch))
 
     # -- writes --------------------------------------------------------------------------------
     async def amend(self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]) -> T:
         opened = self._writing()
-        piece = AmendPiece(opened.loop.create_future(), ref, ask, decide, self.lease)
+        piece = AmendPiece(opened.loop.create_future(), ref, ask, decide, self.lease, opened.batch)
         return cast("T", await _submit(opened, piece))
 
     async def commit(self, fence: Fence, writes: Writes) -> None:
         opened = self._writing()
-        await _submit(opened, CommitPiece(opened.loop.create_future(), fence, writes))
+        await _submit(opened, CommitPiece(opened.loop.create_future(), fence, writes, opened.batch))
 
     async def run_local(self, fence: Fence, call: LocalCall) -> None:
         opened = self._writing()
         future = opened.loop.create_future()
-        piece = LocalPiece(future, fence, call, opened.guard, self._local_done)
+        piece = LocalPiece(future, fence, call, opened.guard, self._local_done, opened.batch)
         self._local_calls += 1
         if self._ticking is None:
             self._tick(opened)

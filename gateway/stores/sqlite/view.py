@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.records import Ask, SessionRow, SessionView, TurnRecord
+from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.rows import (
     SQL,
     Row,
@@ -20,9 +21,14 @@ from gateway.stores.sqlite.rows import (
 )
 
 
-def look(cursor: sqlite3.Cursor, ref: SessionRef, ask: Ask, lease: Millis) -> SessionView:
-    """Read what the decision asked for."""
+def look(
+    cursor: sqlite3.Cursor, ref: SessionRef, ask: Ask, lease: Millis, batch: Batch
+) -> SessionView:
+    """Read what the decision asked for, with what the group wrote of the session so far."""
     session = _session(cursor, ref, lease)
+    if session is not None and session.id in batch.sessions:
+        batch.write(cursor)
+        session = _session(cursor, ref, lease)
     if session is None and ask.create:
         cursor.execute(SQL["create_session"], (ref.agent, ref.key))
         session = _session(cursor, ref, lease)

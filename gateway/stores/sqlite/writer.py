@@ -20,11 +20,12 @@ import time
 from typing import Protocol
 
 from gateway.engine.errors import StoreUnavailableError
+from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.faults import closed_error, engine_error
 from gateway.stores.sqlite.schema import BUSY_MILLIS
 
 GROUP_PIECES = 256
-GROUP_SECONDS = 0.005
+GROUP_SECONDS = 0.01
 IDLE_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
@@ -33,6 +34,12 @@ class Piece(Protocol):
     """Work of one caller: what happens in its savepoint."""
 
     future: asyncio.Future[object]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it changes nothing itself, so that it needs no savepoint: its rows go into the
+        group's batch."""
+        ...
 
     @property
     def apart(self) -> bool:
@@ -61,6 +68,7 @@ class Writer:
         self,
         connection: sqlite3.Connection,
         loop: asyncio.AbstractEventLoop,
+        batch: Batch,
         *,
         idle: float = IDLE_SECONDS,
     ) -> None:
@@ -70,6 +78,7 @@ class Writer:
         self._cursor = connection.cursor()
         self._execute = self._cursor.execute
         self._loop = loop
+        self._batch = batch
         self._idle = idle
         self._queue: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
         self._held: Piece | None = None
@@ -142,6 +151,7 @@ class Writer:
                 break
             group.append(following)
         try:
+            self._batch.write(self._cursor)
             self._execute("COMMIT")
         except sqlite3.Error:
             self._roll_back()
@@ -169,6 +179,8 @@ class Writer:
 
     def _attempt(self, piece: Piece) -> tuple[object, BaseException | None, bool]:
         """Run a piece in a savepoint: its result, its error, whether the transaction is lost."""
+        if piece.plain:
+            return self._join(piece)
         execute = self._execute
         execute("SAVEPOINT piece")
         result: object = None
@@ -188,9 +200,16 @@ class Writer:
             return None, error or exc, True
         return result, error, False
 
+    def _join(self, piece: Piece) -> tuple[object, BaseException | None, bool]:
+        try:
+            return piece.run(self._cursor), None, False
+        except BaseException as exc:  # noqa: BLE001 - it belongs to the caller
+            return None, exc, not self._connection.in_transaction
+
     def _each_alone(self, group: list[Piece], culprit: BaseException | None) -> None:
         """Each piece in a transaction of its own; the last one is to blame if anyone is."""
         outcomes: list[Outcome] = []
+        self._batch.forget()
         for piece in group:
             blamed = culprit if piece is group[-1] else None
             outcomes.append((piece, *self._alone(piece, blamed)))
@@ -208,6 +227,7 @@ class Writer:
             self._execute("BEGIN IMMEDIATE")
             result, error, lost = self._attempt(piece)
             if not lost:
+                self._batch.write(self._cursor)
                 self._execute("COMMIT")
                 return result, error
         except sqlite3.Error as exc:
@@ -226,6 +246,7 @@ class Writer:
         self._answer([(piece, None, error) for piece in group])
 
     def _roll_back(self) -> None:
+        self._batch.forget()
         if self._connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._execute("ROLLBACK")

@@ -6,10 +6,11 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import stat
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from gateway.engine.errors import ConfigError
 from gateway.host import Serving, serve
 from gateway.host.hostfile import announce, find_host, local_url, make_cli_token, withdraw
 from gateway.values import Secret
+from tests.support.forks import forked
 from tests.support.http import Client, connect
 from tests.unit.host.world import until
 
@@ -166,6 +168,15 @@ async def test_a_port_that_is_taken_costs_nothing(settings: Settings) -> None:
         with pytest.raises(ConfigError, match=f"can't listen on 127.0.0.1:{port}"):
             await serve(replace(settings, port=port))
     assert not settings.state.exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+async def test_a_child_that_a_tool_forked_does_not_keep_the_port(settings: Settings) -> None:
+    with ExitStack() as children:
+        async with served(settings, Serving(grace=5)) as client:
+            port = int(client.url.rpartition(":")[2])
+            children.enter_context(forked())
+        socket.create_server(("127.0.0.1", port)).close()
 
 
 async def test_mistakes_in_the_agent_are_told_before_anything_runs(settings: Settings) -> None:

@@ -255,8 +255,15 @@ SELECT hash, body FROM gw.editions WHERE hash = $1
 --      are taken in their order
 --   n  the turn that this statement inserts
 
+-- name: waiting
+FOR NO KEY UPDATE
+
+-- A group of checkpoints never waits for one session's row: what is locked is left to its own.
+-- name: skipping
+FOR NO KEY UPDATE SKIP LOCKED
+
 -- name: fence_checked
-f AS (SELECT id FROM gw.sessions WHERE id = :session AND epoch = :epoch FOR NO KEY UPDATE)
+f AS (SELECT id FROM gw.sessions WHERE id = :session AND epoch = :epoch {waiting})
 
 -- name: fence_held
 f AS (SELECT :session::bigint AS id)

@@ -93,6 +93,19 @@ class TestParks:
         assert (await answer(session, result.request, False)).status == "completed"
         assert await outputs(session) == [[True, False]]
 
+    async def test_two_different_requests_of_one_id_are_not_asked_without_end(
+        self, bench: Bench
+    ) -> None:
+        @tool
+        async def both(ctx: ToolContext) -> list[object]:
+            return [await ctx.request_input(id="ok", prompt=f"Order {n}?") for n in (1, 2)]
+
+        await bench.start(june(both, script=once("both")))
+        session = bench.session()
+        result = await answer(session, await park(session), True)
+        assert result.status == "completed"
+        assert "share the id 'ok'" in await error_of(session)
+
     async def test_two_refunds_in_one_batch_and_one_approval_run_one(self, bench: Bench) -> None:
         paid: list[str] = []
 
@@ -264,8 +277,15 @@ class TestParks:
         ("options", "told"),
         [
             ({"id": ""}, "needs an id"),
+            ({"id": 5}, "needs an id"),
+            ({"id": "x" * 257}, "needs an id"),
+            ({"prompt": None}, "is text, not NoneType"),
             ({"on_expiry": "x"}, "doesn't fit the schema"),
             ({"expires_in": 0}, "above 0"),
+            ({"expires_in": float("inf")}, "above 0"),
+            ({"expires_in": float("nan")}, "above 0"),
+            ({"expires_in": 1e30}, "above 0"),
+            ({"expires_in": "5"}, "above 0"),
             ({"answerers": {"group": "x"}}, "can't be understood"),
             ({"answerers": {"user": "a:b", "policy": "x"}}, "can't be understood"),
             ({"answerers": {"policy": "x", "quorum": 0}}, "quorum"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 from typing_extensions import override
@@ -39,6 +39,24 @@ class Unreadable(Exception):
     @override
     def __str__(self) -> str:
         raise RuntimeError("no words")
+
+
+class Leaving(Exception):
+    @override
+    def __str__(self) -> str:
+        raise SystemExit(1)
+
+
+class Trap(dict[str, object]):
+    """Something that can only be read by running the author's code."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(a=1)
+        self._error = error
+
+    @override
+    def items(self) -> NoReturn:
+        raise self._error
 
 
 @tool
@@ -116,8 +134,19 @@ class TestToolErrors:
             (QuotaError("x" * 5000), "QuotaError: " + "x" * (2000 - len("QuotaError: "))),
             (QuotaError("half \ud800"), "QuotaError: half ?"),
             (Unreadable(), "Unreadable: its message can't be read"),
+            (Leaving(), "Leaving: its message can't be read"),
         ],
-        ids=["plain", "class", "key", "empty class", "empty", "long", "surrogate", "unreadable"],
+        ids=[
+            "plain",
+            "class",
+            "key",
+            "empty class",
+            "empty",
+            "long",
+            "surrogate",
+            "unreadable",
+            "leaving",
+        ],
     )
     @pytest.mark.parametrize("remote", [False, True])
     async def test_an_error_result_is_class_and_message_never_a_stack(
@@ -220,6 +249,24 @@ class TestToolErrors:
         await bench.start(june(odd, script=once("odd")))
         assert (await run(bench.session())).status == "completed"
         assert "isn't JSON" in await error_of(bench.session())
+
+    @pytest.mark.parametrize("error", [RuntimeError("lost"), SystemExit("lost")])
+    @pytest.mark.parametrize("remote", [False, True])
+    async def test_a_result_that_raises_when_it_is_read_is_an_error_result(
+        self, bench: Bench, remote: bool, error: BaseException
+    ) -> None:
+        @tool
+        def odd() -> object:
+            return Trap(error)
+
+        @tool
+        async def odd_later() -> object:
+            return Trap(error)
+
+        await bench.start(june(odd, odd_later, script=once("odd_later" if remote else "odd")))
+        assert (await run(bench.session())).status == "completed"
+        told = f"the tool's result can't be read: {type(error).__name__}: lost"
+        assert await error_of(bench.session()) == told
 
     async def test_a_result_over_the_limit_is_cut_and_marked(self, bench: Bench) -> None:
         @tool

@@ -15,8 +15,10 @@ import pytest
 from gateway.engine.errors import ConfigError, SchemaTooNewError
 from gateway.stores.sql import Migration, load_migrations
 from gateway.stores.sqlite import SqliteStore
+from gateway.stores.sqlite.lockfile import LockFile
 from gateway.stores.sqlite.schema import connect, migrate, schema_version, statements
 from tests.conformance.store_kit import PATIENCE, REF, accept, begin, model_step
+from tests.support.forks import forked
 
 OLD = (Migration(1, "0001_a.sql", "CREATE TABLE gw_schema (version, at); CREATE TABLE gw_a (x);"),)
 NEW = (
@@ -209,3 +211,14 @@ async def test_an_owner_of_an_earlier_process_is_dead(tmp_path: Path) -> None:
     assert row is not None
     assert not row.owner_alive
     await store.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_that_a_tool_forked_keeps_nobody_out(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.db"
+    lock = LockFile(path)
+    with forked():
+        with pytest.raises(ConfigError, match="is in use by process"):
+            LockFile(path)
+        lock.release()
+        LockFile(path).release()

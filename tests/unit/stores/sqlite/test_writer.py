@@ -11,6 +11,7 @@ import pytest
 from typing_extensions import override
 
 from gateway.engine.errors import StoreUnavailableError
+from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.schema import connect
 from gateway.stores.sqlite.writer import GROUP_PIECES, Writer
 from tests.conformance.store_kit import PATIENCE
@@ -18,6 +19,8 @@ from tests.conformance.store_kit import PATIENCE
 
 class Job:
     """A piece that does what the test says."""
+
+    plain = False
 
     def __init__(
         self, act: Callable[[sqlite3.Cursor], object], *, apart: bool = False, spare: bool = False
@@ -72,7 +75,7 @@ async def prepared(path: Path) -> sqlite3.Connection:
 @pytest.fixture
 async def writer(path: Path) -> AsyncIterator[Writer]:
     connection = await prepared(path)
-    writer = Writer(connection, asyncio.get_running_loop(), idle=0.05)
+    writer = Writer(connection, asyncio.get_running_loop(), Batch(), idle=0.05)
     writer.start()
     yield writer
     assert await writer.stop(PATIENCE)
@@ -236,7 +239,7 @@ async def test_a_caller_who_left_has_its_piece_committed(writer: Writer, path: P
 
 async def test_everything_submitted_before_the_end_is_done(path: Path) -> None:
     connection = await prepared(path)
-    writer = Writer(connection, asyncio.get_running_loop())
+    writer = Writer(connection, asyncio.get_running_loop(), Batch())
     writer.start()
     jobs = [Job(put(k)) for k in range(300)]
     for job in jobs:
