@@ -294,15 +294,7 @@ class _Loader:
             if not self.environ.get(rest):
                 raise ValueError(f"names the variable {rest}, which isn't set")
             return self.environ[rest]
-        if kind != "file":
-            return raw
-        try:
-            found = Path(rest).expanduser().read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"names a file that can't be read: {error}") from error
-        if not found:
-            raise ValueError(f"names a file that is empty: {rest}")
-        return found
+        return v.secret_file(rest) if kind == "file" else raw
 
     def _tokens(self, tables: object) -> tuple[ApiToken, ...]:
         if not isinstance(tables, dict):

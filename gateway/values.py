@@ -84,6 +84,16 @@ def secret(raw: str) -> Secret:
     return Secret(raw)
 
 
+def secret_file(name: str) -> str:
+    try:
+        found = Path(name).expanduser().read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"names a file that can't be read: {error}") from error
+    if not found:
+        raise ValueError(f"names a file that is empty: {name}")
+    return found
+
+
 def secrets(raw: str) -> tuple[Secret, ...]:
     keys = tuple(secret(part) for part in words(raw))
     if any(len(key.value) < 32 for key in keys):

@@ -38,6 +38,8 @@ BY_STATUS: dict[int, Exit] = {
 
 BY_CODE: dict[str, Exit] = {
     "config": Exit.CHECK,
+    "definition": Exit.CHECK,
+    "tool_definition": Exit.CHECK,
     "seam_version": Exit.CHECK,
     "schema_too_new": Exit.SCHEMA,
     "unreachable": Exit.UNREACHABLE,

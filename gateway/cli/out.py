@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gateway.cli.problem import Problem
@@ -28,7 +29,7 @@ Part = str | tuple[str, Style]
 
 def _open(stream: TextIO | None) -> TextIO:
     """Python has none where the caller closed it (``>&-``): then nobody reads, and that is fine."""
-    return open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115
+    return Path(os.devnull).open("w", encoding="utf-8") if stream is None else stream
 
 
 @dataclass

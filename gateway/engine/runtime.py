@@ -52,6 +52,8 @@ from gateway.engine.steps.tasks import Tasks
 log = logging.getLogger("gateway.engine")
 
 LOCAL_POLL = 5.0
+OUTAGE_MEMORY = 5.0
+"""Seconds after the last refused write before the store counts as back."""
 SHARED_POLL = 0.25
 """Seconds after which a waiting reader looks at the store again: another process may have
 written there."""
@@ -103,6 +105,7 @@ class Runtime:
         self.stopping = asyncio.Event()
         self.shared = store.capabilities.shared
         self.poll = SHARED_POLL if self.shared else LOCAL_POLL
+        self.problem_until = 0.0
         self.problem: str | None = None
         """Why the store can't be used right now."""
         self._actors: OrderedDict[SessionRef, Actor] = OrderedDict()
@@ -160,6 +163,12 @@ class Runtime:
         trace: TracebackType | None,
     ) -> None:
         await self.stop()
+
+    def store_failed(self, error: StoreUnavailableError) -> None:
+        """A write was refused. Small ones may still go through (a full disk), so a good sweep alone
+        doesn't make the process ready again: it takes a while without a refusal."""
+        self.problem = f"the store is unavailable: {error}"
+        self.problem_until = self.clock.monotonic() + OUTAGE_MEMORY
 
     def health(self) -> RuntimeHealth:
         problems = [self.problem] if self.problem else []

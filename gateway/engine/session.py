@@ -24,6 +24,7 @@ from gateway.engine.errors import (
     InvalidInputError,
     NotFoundError,
     SessionSuspendedError,
+    StoreUnavailableError,
     TooLargeError,
 )
 from gateway.engine.events import TurnEvent
@@ -78,7 +79,11 @@ class Session:
         asked = self._acceptance(input, replace, when_suspended)
         ask = Ask(lock="mailbox", turn_id=asked.turn_id, create=True)
         decide = partial(accept, ref=self.ref, asked=asked)
-        accepted: Accepted = await self._runtime.store.amend(self.ref, ask, decide)
+        try:
+            accepted: Accepted = await self._runtime.store.amend(self.ref, ask, decide)
+        except StoreUnavailableError as error:
+            self._runtime.store_failed(error)
+            raise
         actor = self._actor
         if accepted.started.created:
             actor.live.add(asked.turn_id)

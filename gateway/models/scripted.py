@@ -16,12 +16,33 @@ from typing import cast
 from typing_extensions import override
 
 from gateway.engine.errors import GatewayError, ModelError
-from gateway.engine.kinds import JsonObject
-from gateway.engine.messages import Block, Text, ToolCall
+from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.messages import Block, Opaque, Reasoning, Text, ToolCall
 from gateway.engine.model import ModelDelta, ModelReply, ModelRequest, TextDelta, Usage
 from gateway.engine.ports import MODEL_SEAM_VERSION, Model
+from gateway.engine.wire import dumps
 
 Reply = Callable[[ModelRequest], ModelReply | Awaitable[ModelReply]]
+
+
+def _check(block: object) -> None:
+    """A script is an author's code, and what it says is stored: it must be text and JSON."""
+    if isinstance(block, ToolCall):
+        try:
+            dumps(cast("Json", block.input))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise _wrong(f"calls {block.name} with what isn't JSON: {error}") from error
+    elif isinstance(block, Text):
+        if not isinstance(cast("object", block.text), str):
+            raise _wrong(f"says {type(block.text).__name__}, which isn't text")
+    elif not isinstance(block, Reasoning | Opaque):
+        raise _wrong(f"holds {type(block).__name__}, which a model can't say")
+
+
+def _wrong(what: str) -> ModelError:
+    return ModelError(
+        f"the scripted model's reply {what}", fix="use ModelReply.say(…) and ModelReply.call(…)"
+    )
 
 
 class ScriptedModel(Model):
@@ -76,7 +97,7 @@ class ScriptedModel(Model):
             reply = cast("object", await answer if inspect.isawaitable(answer) else answer)
         except GatewayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ModelError(
                 f"the scripted model's reply() raised {type(error).__name__}: {error}",
                 fix="correct the reply function (offline.py, or the one given to ScriptedModel)",
@@ -86,6 +107,8 @@ class ScriptedModel(Model):
                 f"the scripted model's reply() returned {type(reply).__name__}, not a ModelReply",
                 fix="return ModelReply.say(…) or ModelReply.call(…)",
             )
+        for block in reply.blocks:
+            _check(block)
         return reply
 
     def _complete(self, reply: ModelReply, request: ModelRequest) -> ModelReply:

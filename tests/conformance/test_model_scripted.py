@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import cast
 
 import pytest
 from typing_extensions import override
 
 from gateway.engine.errors import ConfigError, ModelError, ModelUnavailableError
-from gateway.engine.messages import Text, ToolCall
+from gateway.engine.kinds import Json
+from gateway.engine.messages import Block, Text, ToolCall
 from gateway.engine.model import ModelReply, ModelRequest, TextDelta
 from gateway.models.scripted import ScriptedModel
 from tests.conformance.model_suite import TALE, Answer, ModelSuite, Stage, answer, items, request
@@ -97,6 +99,35 @@ class TestScriptedModel(ModelSuite):
         with pytest.raises(ModelError, match="KeyError") as raised:
             await answer(model, request(model))
         assert isinstance(raised.value.__cause__, KeyError)
+
+    async def test_a_script_that_leaves_does_not_take_the_process_along(self) -> None:
+        def leaving(_: ModelRequest) -> ModelReply:
+            raise SystemExit(3)
+
+        model = ScriptedModel(leaving)
+        with pytest.raises(ModelError, match="SystemExit"):
+            await answer(model, request(model))
+
+    @pytest.mark.parametrize(
+        ("reply", "told"),
+        [
+            (ModelReply.call("pay", amount=float("nan")), "calls pay with what isn't JSON"),
+            (
+                ModelReply.call("pay", amount=cast("Json", object())),
+                "calls pay with what isn't JSON",
+            ),
+            (ModelReply.call("pay", amount=10**5000), "calls pay with what isn't JSON"),
+            (ModelReply.say(cast("str", 5)), "says int"),
+            (ModelReply(cast("tuple[Block, ...]", (5,))), "holds int"),
+        ],
+    )
+    async def test_a_reply_that_can_not_be_stored_is_an_error(
+        self, reply: ModelReply, told: str
+    ) -> None:
+        model = ScriptedModel(lambda _: reply)
+        with pytest.raises(ModelError, match=told) as raised:
+            await answer(model, request(model))
+        assert raised.value.fix
 
     async def test_an_error_of_the_gateways_own_passes_as_it_is(self) -> None:
         def broken(_: ModelRequest) -> ModelReply:

@@ -195,7 +195,7 @@ def test_a_closed_output_is_nobody_who_reads(shell: Shell, closed: str) -> None:
     away = " ".join(f"{number}>&-" for number in closed.split(","))
     for args, code in ((("config", "show"), 0), (("turns", "show", "nope"), 4)):
         ran = subprocess.run(
-            ["sh", "-c", f'exec "$@" {away}', "sh", *COMMAND, *args],
+            ["/bin/sh", "-c", f'exec "$@" {away}', "sh", *COMMAND, *args],
             cwd=shell.folder,
             env=shell.environ,
             capture_output=True,

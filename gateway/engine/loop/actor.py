@@ -162,6 +162,7 @@ class Actor:
 
     async def _wait_for_store(self, failures: int, error: StoreUnavailableError) -> None:
         log.warning("the store is unavailable: %s", error, extra={"session": self.world.ref.key})
+        self.runtime.store_failed(error)
         self._warm = None
         self._wake = True
         self._retry.clear()

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from gateway.engine.agent import AgentDef
 from gateway.engine.decisions.policy import FrozenSurface
+from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import SessionRef
 from gateway.engine.limits import Clock, Limits
@@ -36,6 +37,10 @@ class Home(Protocol):
     draining: bool
     stopping: asyncio.Event
     problem: str | None
+    problem_until: float
+
+    def store_failed(self, error: StoreUnavailableError) -> None: ...
+
     stored_editions: set[str]
 
     def edition_for(self, agent: AgentDef, source: str) -> tuple[FrozenSurface, Edition]: ...

@@ -129,9 +129,10 @@ async def _sweep(runtime: Keeper) -> None:
         for found in await runtime.store.backlog(lease(runtime)):
             if mine(runtime, found):
                 runtime.actor(found.ref).wake()
-        runtime.problem = None
+        if runtime.clock.monotonic() >= runtime.problem_until:
+            runtime.problem = None
     except StoreUnavailableError as error:
-        runtime.problem = f"the store is unavailable: {error}"
+        runtime.store_failed(error)
     except Exception:
         log.exception("a sweep failed and will be repeated")
 

@@ -185,16 +185,19 @@ async def _supervised(scenery: Scenery, arguments: dict[str, object]) -> Result:
             {task, scene.parked}, timeout=tool.timeout, return_when=asyncio.FIRST_COMPLETED
         )
     finally:
-        if not task.done():
+        cut = not task.done()
+        if cut:
             await _end(task)
         scene.parked.cancel()
     if scene.request is not None:
         return Result(output=None)
     if outcome.fatal is not None:
         raise outcome.fatal
-    return outcome.result or Result.error(
-        f"{tool.name} did not answer within {tool.timeout:g} s; it may have taken effect",
-        idempotency_key=scene.idempotency_key,
+    if outcome.result is not None:
+        return outcome.result
+    why = f"did not answer within {tool.timeout:g} s" if cut else "cancelled its own task"
+    return Result.error(
+        f"{tool.name} {why}; it may have taken effect", idempotency_key=scene.idempotency_key
     )
 
 
