@@ -203,7 +203,7 @@ class Bench:
     async def close(self) -> None:
         for runtime in self.runtimes:
             if not runtime.draining:
-                await runtime.stop(grace=5)
+                await runtime.stop(grace=0.5)
         for store in self.stores:
             await store.close()
 
