@@ -23,7 +23,7 @@ $(READY_DEV): $(READY) requirements-dev.txt
 demo: $(READY)  ## the journeys on emulators, each line says what was proven
 	@$(BIN)/gateway demo
 
-dev: $(READY)  ## the same, left open to play with
+dev: $(READY)  ## a host to play with: no key, no account
 	@$(BIN)/gateway dev
 
 test: $(READY_DEV)  ## every rule once; ARGS="-k word" and the like are handed to pytest

@@ -17,6 +17,7 @@ COMMANDS = {
     "new": "gateway.cli.commands.new:new",
     "check": "gateway.cli.commands.check:check",
     "serve": "gateway.cli.commands.serve:serve",
+    "dev": "gateway.cli.commands.dev:dev",
     "chat": "gateway.cli.commands.chat:chat",
     "ask": "gateway.cli.commands.ask:ask",
     "status": "gateway.cli.commands.status:status",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,16 +16,18 @@ from gateway.config import Settings
 def settings(out: Out) -> Settings:
     """The settings of a command. Like every command but ``serve``, it reads ``.env``: whoever types
     here works in a project, and ``config show --origin`` says what came from it."""
-    quieten(out)
-    return Settings.load(dotenv=Path(".env"))
+    loaded = Settings.load(dotenv=Path(".env"))
+    quieten(out, loaded.secrets)
+    return loaded
 
 
-def quieten(out: Out) -> None:
-    """What the engine logs is for hosts; a person sees the outcome. ``--debug`` shows all."""
+def quieten(out: Out, secrets: Collection[str] = ()) -> None:
+    """What the engine logs is for hosts; a person sees the outcome. ``--debug`` shows all, but for
+    configured secrets."""
     if out.debug:
         from gateway.log import configure
 
-        configure(level=logging.DEBUG, stream=out.stderr)
+        configure(level=logging.DEBUG, secrets=secrets, stream=out.stderr)
     else:
         logging.getLogger().addHandler(logging.NullHandler())
 

@@ -34,7 +34,6 @@ class Limits:
     message_bytes: int = 1 << 20
     tool_result_bytes: int = 256 << 10
     request_bytes: int = 64 << 10
-    event_bytes: int = 64 << 10
     cancel_grace: float = 30.0
     lease: float = 30.0
     """An owner silent for this long has lost its sessions."""

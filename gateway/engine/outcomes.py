@@ -11,7 +11,6 @@ from gateway.engine.kinds import (
     JsonObject,
     Millis,
     Outcome,
-    SessionRef,
     Speaker,
     Trust,
     TurnState,
@@ -130,14 +129,3 @@ class Reset:
 
     previous_session: str
     generation: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionInfo:
-    ref: SessionRef
-    status: str
-    generation: int
-    turns: int
-    pending: str | None
-    created_at: Millis
-    active_at: Millis

@@ -46,7 +46,7 @@ from gateway.engine.outcomes import (
 from gateway.engine.records import Ask, RequestRecord, RequestSummary, TurnRecord
 from gateway.engine.wire import message_from
 
-KEY_CHARACTERS = 512
+KEY_LENGTH = 512
 
 AskAgain = Callable[[], Awaitable[Ended]]
 
@@ -348,8 +348,8 @@ class Session:
 
 def check_key(key: str, what: str) -> None:
     """Keys travel in headers and paths: printable, no spaces at the ends, not too long."""
-    if not key or len(key) > KEY_CHARACTERS or not key.isprintable() or key != key.strip():
+    if not key or len(key) > KEY_LENGTH or not key.isprintable() or key != key.strip():
         raise InvalidInputError(
-            f"{what} must be 1 to {KEY_CHARACTERS} printable characters",
+            f"{what} must be 1 to {KEY_LENGTH} printable characters",
             fix=f"choose another {what}",
         )

@@ -53,9 +53,7 @@ async def open_host(
     metrics = Metrics()
     async with AsyncExitStack() as cleanup:
         store = await _opened_store(settings, cleanup)
-        close_model = getattr(definition.model, "close", None)
-        if close_model is not None:
-            cleanup.push_async_callback(close_model)
+        cleanup.push_async_callback(definition.model.close)
         runtime = Runtime(
             {definition.name: definition},
             store,

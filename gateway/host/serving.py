@@ -62,8 +62,8 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
     try:
         token = make_cli_token()
         async with open_host(settings, tokens=(*settings.api_tokens, token)) as host:
-            for warning in host.loaded.warnings:
-                log.warning("%s", warning)
+            for told in (*host.loaded.warnings, *host.loaded.notes):
+                log.warning("%s", told)
             runner = web.AppRunner(
                 make_app(host.api), access_log=None, shutdown_timeout=CLOSE_SECONDS
             )

@@ -145,7 +145,6 @@ LIMITS = {
     "message_bytes": "what opens a turn",
     "tool_result_bytes": "a tool's result; more is cut and marked",
     "request_bytes": "a request for a person's input",
-    "event_bytes": "an event",
     "cancel_grace": "seconds that a call may take to obey a cancellation",
     "lease": "seconds of silence after which another process takes a session over",
 }

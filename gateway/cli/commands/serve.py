@@ -24,10 +24,6 @@ def serve(out: Out, host: str | None, port: int | None) -> None:
 
     Needs GATEWAY_API_TOKEN. Reads no ``.env``: that is for development.
     """
-    from gateway.host.serving import Serving
-    from gateway.host.serving import serve as run
-    from gateway.log import configure
-
     settings = Settings.load()
     if problems := settings.serve_problems():
         raise Problem(
@@ -39,6 +35,15 @@ def serve(out: Out, host: str | None, port: int | None) -> None:
         settings = replace(settings, host=host)
     if port is not None:
         settings = replace(settings, port=port)
+    host_until_told(out, settings)
+
+
+def host_until_told(out: Out, settings: Settings) -> None:
+    """Run a host with these settings until a signal ends it."""
+    from gateway.host.serving import Serving
+    from gateway.host.serving import serve as run
+    from gateway.log import configure
+
     configure(
         style="json" if out.json else "auto",
         level=logging.DEBUG if out.debug else logging.INFO,

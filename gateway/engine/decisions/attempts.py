@@ -61,8 +61,6 @@ class Taker:
     """The view holds the turn's tail, which only giving up needs."""
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     """To tell an operator the keys of calls whose outcome is unknown."""
-    force: bool = False
-    """Take over from an owner that is still alive (its lease passed, or a cancel it ignores)."""
     now: Millis
 
 
@@ -111,7 +109,7 @@ def begin(view: SessionView, by: Taker) -> Plan[Taken]:
     if record is None or record.state == "suspended":
         return Plan(None)
     foreign = record.state == "running" and session.owner not in {by.owner, None}
-    if foreign and session.owner_alive and not by.force:
+    if foreign and session.owner_alive:
         return Plan(None)
     if foreign and record.attempt_at is not None and not session.owner_alive:
         record = blame(record, only=False)

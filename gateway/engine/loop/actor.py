@@ -67,7 +67,6 @@ class Actor:
         self._wake = False
         self._conflicts = 0
         self.driver: asyncio.Task[None] | None = None
-        self._retry = asyncio.Event()
 
     # -- idleness ------------------------------------------------------------------------------------
     def idle(self) -> bool:
@@ -138,7 +137,6 @@ class Actor:
     def wake(self) -> None:
         """There may be a turn to run."""
         self._wake = True
-        self._retry.set()
         if self.driver is None and not self.runtime.draining and not self.quarantined:
             ref = self.world.ref
             self.driver = self.world.tasks.start(self._drive(), f"session {ref.agent}/{ref.key}")
@@ -165,16 +163,15 @@ class Actor:
         self.runtime.store_failed(error)
         self._warm = None
         self._wake = True
-        self._retry.clear()
         try:
             async with asyncio.timeout(min(10.0, 0.2 * 2**failures)):
                 await self.runtime.stopping.wait()
         except TimeoutError:
             pass
 
-    async def take_turn(self, *, alone: bool = False, force: bool = False) -> bool:
+    async def take_turn(self, *, alone: bool = False) -> bool:
         """Run the session's next turn until it rests. Whether there may be another."""
-        taken = await self._begin(alone=alone, force=force)
+        taken = await self._begin(alone=alone)
         match taken:
             case None:
                 return False
@@ -194,12 +191,12 @@ class Actor:
     async def overrule(self) -> None:
         """End a turn whose call under way ignores its cancellation: a new attempt raises the epoch
         and closes it; the old one is refused at its next write."""
-        taken = await self._begin(alone=False, force=True)
+        taken = await self._begin(alone=False)
         if isinstance(taken, Begun):
             await self._run(taken)
         self.wake()
 
-    async def _begin(self, *, alone: bool, force: bool) -> Taken:
+    async def _begin(self, *, alone: bool) -> Taken:
         runtime = self.runtime
         taker = Taker(
             ref=self.world.ref,
@@ -208,7 +205,6 @@ class Actor:
             owner=runtime.owner,
             max_attempts=runtime.limits.max_attempts,
             alone=alone,
-            force=force,
             tools=self.world.agent.tools,
             now=self.world.clock.now(),
         )

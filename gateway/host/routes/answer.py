@@ -138,7 +138,7 @@ def _is_for(decision: Decision, pending: PendingInput) -> bool:
 def _may_be_asserted(agent: AgentDef, decision: Decision, pending: PendingInput) -> None:
     """Money isn't moved on a token's word about who decided, unless a policy takes it."""
     tool = agent.tools.get(pending.tool)
-    money = tool is not None and tool.effect == "money"
+    money = tool is None or tool.effect == "money"  # a tool that is gone may have been one
     if decision.decider.via and money and "policy" not in pending.answerers:
         raise ResumeAuthorizationError(
             "a request about money takes no identity that a token only asserts",
