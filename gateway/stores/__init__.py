@@ -1,7 +1,7 @@
 """Where sessions live: one URL picks the backend.
 
 ``memory://`` for tests and trying things out, ``sqlite:///june.db`` (relative) or
-``sqlite:////var/lib/june.db`` (absolute) for one host, ``postgresql://…`` for many.
+``sqlite:////var/lib/june.db`` (absolute) by default, ``postgresql://…`` where a server keeps the data.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ import hashlib
 import json
 from typing import cast
 
-from pydantic_core import to_json
-
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject
 
@@ -29,11 +27,7 @@ def clean(text: str) -> str:
 
 
 def dumps(value: Json) -> str:
-    """Compact JSON. The quick encoder takes all but lone surrogates, which the other one cleans."""
-    try:
-        return to_json(value).decode()
-    except ValueError:
-        return clean(_encoder.encode(value))
+    return clean(_encoder.encode(value))
 
 
 def canonical(value: Json) -> str:

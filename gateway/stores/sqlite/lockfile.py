@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from gateway.engine.errors import ConfigError
 
+PATIENCE = 1.0
 _held: set[int] = set()
 
 
@@ -26,6 +28,20 @@ def _let_go_in_child() -> None:
 os.register_at_fork(after_in_child=_let_go_in_child)
 
 
+def _take(descriptor: int) -> None:
+    """Lock it, waiting a moment: a process that was just killed may not be quite gone yet."""
+    ends = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
 class LockFile:
     """``<database>.lock``, held from construction to ``release``."""
 
@@ -33,7 +49,7 @@ class LockFile:
         path = Path(f"{database}.lock")
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(self._descriptor)
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
         except BlockingIOError:
@@ -53,4 +69,5 @@ class LockFile:
         """Let go. The file stays: removing it could pull it from under the next holder."""
         if self._descriptor in _held:  # no longer so in a child
             _held.discard(self._descriptor)
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)  # for a child's copy, too
             os.close(self._descriptor)
