@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gateway.stores.handle import HandleError
 
@@ -19,6 +20,9 @@ VERBS = frozenset({
     *("select", "insert", "update", "delete", "merge", "with", "values", "table", "explain"),
     *("create", "alter", "drop", "truncate", "comment", "lock", "refresh", "analyze"),
 })  # fmt: skip
+TEMPORARY = frozenset({"temp", "temporary", "pg_temp"})
+READS = frozenset({"select", "values", "table", "explain"})
+WRITES = frozenset({"insert", "update", "delete", "merge"})
 OBJECTS = frozenset({"table", "index", "view", "sequence", "type", "domain", "materialized"})
 """What ``create``, ``alter`` and ``drop`` may be about: a function or a trigger would run code under
 another role, or after the call."""
@@ -58,12 +62,21 @@ _TOKEN = re.compile(
 )
 
 
+class Admitted(NamedTuple):
+    sql: str
+    rows: bool
+    """Whether the statement answers with rows."""
+    temporary: bool
+    """Whether it may leave something in ``pg_temp``."""
+
+
 @functools.lru_cache(maxsize=512)
-def admitted(sql: str) -> str:
+def admitted(sql: str) -> Admitted:
     """The statement as the driver takes it; raises ``HandleError`` for what a tool may not say."""
     out: list[str] = []
     words: list[str] = []
-    parameters = 0
+    outer: list[str] = []
+    depth = parameters = 0
     ended = False
     for kind, token in _tokens(sql):
         if kind in {"space", "comment"}:
@@ -77,14 +90,24 @@ def admitted(sql: str) -> str:
             continue
         if kind in {"word", "quoted"}:
             words.append(_checked(token))
+            if depth == 0:
+                outer.append(words[-1])
         elif kind == "parameter":
             parameters += 1
             token = f"${parameters}"  # noqa: PLW2901
         elif kind == "literal":
             token = "?"  # noqa: PLW2901, S105
+        depth += {"(": 1, ")": -1}.get(token, 0)
         out.append(token)
     _check_verb(words)
-    return "".join(out)
+    temporary = not TEMPORARY.isdisjoint(words)
+    return Admitted("".join(out), _answers(words[0], outer), temporary)
+
+
+def _answers(verb: str, outer: list[str]) -> bool:
+    if verb == "with":
+        verb = next((word for word in outer if word in READS | WRITES), "")
+    return verb in READS or (verb in WRITES and "returning" in outer)
 
 
 def _tokens(sql: str) -> Iterator[tuple[str, str]]:

@@ -285,8 +285,10 @@ async def connect(url: str, timeout: float) -> Connection:
             "statement_timeout": milliseconds,
             "idle_in_transaction_session_timeout": str(int(IDLE_WITHIN * 1000)),
             "tcp_user_timeout": milliseconds,
-            # Every statement finds its rows by key, so one plan serves all values.
+            # Every statement finds its rows by key, so one plan serves all values, and a table that
+            # is small when the plan is made may be large before it is made anew.
             "plan_cache_mode": "force_generic_plan",
+            "enable_seqscan": "off",
             "default_transaction_isolation": "read committed",
         },
     )

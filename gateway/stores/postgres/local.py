@@ -4,10 +4,13 @@ A tool needs a synchronous handle, so it runs in a thread with a psycopg connect
 What the transaction is made of, in order::
 
     BEGIN, the fence under the session's row     a stale attempt ends here, the tool never ran
-    SAVEPOINT gw_tool, SET LOCAL role            the tool's rights
-    the tool                                     one savepoint per statement
+    the tools' role, SAVEPOINT gw_tool
+    the tool                                     each further statement behind a savepoint
     same transaction and role still? role back   else everything is rolled back: the tool's error
     the settlement, COMMIT
+
+What stands before the tool is one script, and so is what stands behind it: three round trips for a
+tool with one statement.
 
 The lock on the session's row is held while the tool runs: its own session waits, nobody else does.
 """
@@ -20,6 +23,7 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,15 +36,17 @@ from gateway.engine.records import Fence, LocalCall, Writes
 from gateway.stores.handle import HandleError
 from gateway.stores.postgres.faults import RERUN, RerunError, sqlstate, translated
 from gateway.stores.postgres.handle import Connection, PostgresHandle, too_long
-from gateway.stores.postgres.schema import Place, literal
-from gateway.stores.postgres.writes import held
+from gateway.stores.postgres.schema import Place
+from gateway.stores.postgres.scripts import Scripts
+from gateway.stores.postgres.writes import Argument, Statement, held
 
 log = logging.getLogger(__name__)
 
 SLOW = 0.025
-IDLE = 2
-"""This many limits without a statement and the server takes the locks back: a process that was
-frozen inside a tool must not hold its session for ever."""
+IDLE_TIMEOUT = "25P03"
+LEFT = frozenset({"22012", "25P01", "25P02", "3B001"})
+"""How the script at a tool's end fails when the tool was not where it should be: the division of
+``Scripts.leave``, no transaction, a failed one, no savepoint."""
 RERUNS = 5
 CLOSE_WITHIN = 5.0
 
@@ -92,10 +98,10 @@ class Locals:
         self._connections = set["Connection"]()
         self._jobs = set[Job]()
         self._stopping = set[asyncio.Future[None]]()
-        self._texts = _Texts(b"", "", "", "")
+        self._scripts = Scripts(b"", "", "", "")
 
     def open(self, place: Place) -> None:
-        self._texts = _Texts.of(place, self._limit, self._timeout)
+        self._scripts = Scripts.of(place, self._limit, self._timeout)
         self._threads = ThreadPoolExecutor(self._size, "gw-tool")
         self._own = threading.local()
 
@@ -174,85 +180,105 @@ class Locals:
         result, error = _outcome(job.call, handle)
         handle.close()
         job.end()
+        self._own.tidy = handle.temporary
         self._say_if_slow(job)
         if handle.rerun:
             raise RerunError
         if job.seconds > self._limit:
             error = HandleError(too_long(self._limit))
+        text = (
+            self._scripts.leave(transaction) if error is None else self._scripts.back(transaction)
+        )
         try:
-            if error is None:
-                error = self._trusted(connection, transaction)
-            if error is not None:
-                self._undo(connection, transaction)
+            writes = job.call.settle(result if error is None else None, error)
+            self._finish(connection, text, fence, writes)
         except psycopg.Error as exc:
-            # The transaction is not what it was, or gone: nothing of it counts.
-            error = self._lost(connection, job, error or exc)
+            # Nothing of the tool's transaction counts; what it did wrong is recorded in a new one.
+            error = self._blame(connection, exc, error)
             connection = self._restart(fence)
-        if error is not None:
-            result = None
-        writes = job.call.settle(result, error)
-        self._apply(connection, fence, writes)
+            self._finish(connection, b"", fence, job.call.settle(None, error))
 
     def _enter(self, fence: Fence) -> tuple[Connection, str]:
         """Begin under the fence. A connection that died while idle is replaced, once."""
-        text = self._texts.enter(fence)
         try:
             connection = self._connection()
             try:
-                cursor = connection.execute(text)
+                found = self._entered(connection, fence)
             except psycopg.OperationalError:
                 if not connection.closed:
                     raise
                 connection = self._connection()
-                cursor = connection.execute(text)
+                found = self._entered(connection, fence)
         except psycopg.Error as exc:
             self._leave_clean()
             raise translated(exc) from exc
-        found = _rows(cursor)
-        if len(found) < 2:
+        if len(found) < 2:  # the number, and what the role's settings answer
             self._leave_clean()
             raise StaleAttemptError
-        return connection, str(found[1][0])
+        return connection, str(found[0][0])
 
-    def _trusted(self, connection: Connection, transaction: str) -> BaseException | None:
-        """``None`` if the tool left role and transaction as they were; the role is reset then."""
-        try:
-            connection.execute(self._texts.leave(transaction))
-        except psycopg.Error as exc:
-            if connection.closed or sqlstate(exc) in RERUN:
-                raise
-            if isinstance(exc, psycopg.IntegrityError):
-                return exc  # a constraint that was deferred
-            return HandleError("the tool left its role or its transaction; nothing it wrote counts")
-        return None
+    def _entered(self, connection: Connection, fence: Fence) -> list[tuple[Any, ...]]:
+        tidy, self._own.tidy = self._own.tidy, False
+        return _rows(connection.execute(self._scripts.enter(fence, tidy=tidy)))
 
-    def _undo(self, connection: Connection, transaction: str) -> None:
-        connection.execute(self._texts.back(transaction))
+    def _finish(self, connection: Connection, text: bytes, fence: Fence, writes: Writes) -> None:
+        """Check the tool, write, commit: one script, of which an error leaves nothing."""
+        statement = held(fence.session, writes)
+        write = self._executed(connection, statement)
+        if write is None:
+            if text:
+                connection.execute(text)
+                text = b""
+            write = self._prepared(connection, statement)
+        cursor = connection.execute(b"; ".join(part for part in (text, write, b"COMMIT") if part))
+        while cursor.nextset():
+            pass
+        if cursor.statusmessage != "COMMIT":
+            raise StoreUnavailableError("the server rolled the call back")
 
-    def _lost(self, connection: Connection, job: Job, error: BaseException) -> BaseException:
-        if sqlstate(error) in RERUN:
-            raise RerunError from error
-        if not connection.closed:
+    def _executed(self, connection: Connection, statement: Statement) -> bytes | None:
+        """The write as a statement with its values in it, if this connection has it prepared."""
+        name = self._own.prepared.get(statement.sql)
+        if name is None or any(isinstance(value, list) for value in statement.arguments):
+            return None
+        escape = psycopg.pq.Escaping(connection.pgconn).escape_literal
+        values = b", ".join([_written(escape, value) for value in statement.arguments])
+        return b"EXECUTE %s (%s)" % (name, values)
+
+    def _prepared(self, connection: Connection, statement: Statement) -> bytes:
+        """The same the first time; what has lists in it is written at once, apart from the script."""
+        if any(isinstance(value, list) for value in statement.arguments):
+            cursor = psycopg.RawCursor(connection)
+            cursor.execute(statement.sql.encode(), statement.arguments)
+            return b""
+        name = b"gw_write_%d" % len(self._own.prepared)
+        connection.execute(b"PREPARE %s AS %s" % (name, statement.sql.encode()))
+        self._own.prepared[statement.sql] = name
+        return self._executed(connection, statement) or b""
+
+    def _blame(
+        self, connection: Connection, exc: psycopg.Error, error: BaseException | None
+    ) -> BaseException:
+        """The tool's error, if it was the tool that made the end fail."""
+        state = sqlstate(exc) or ""
+        if state == IDLE_TIMEOUT:
+            return HandleError(too_long(self._limit))
+        if connection.closed or state in RERUN or state.startswith("GW"):
+            raise translated(exc) from exc
+        if state.startswith("23") and exc.diag.schema_name == "gw":
+            raise translated(exc) from exc
+        if error is not None:
             return error
-        if job.seconds < self._limit * IDLE:
-            raise StoreUnavailableError("the connection was lost while a tool ran") from error
-        return HandleError(too_long(self._limit))
+        if state in LEFT:
+            return HandleError("the tool left its role or its transaction; nothing it wrote counts")
+        return exc
 
     def _restart(self, fence: Fence) -> Connection:
         self._leave_clean()
         connection = self._connection()
-        cursor = connection.execute(self._texts.begin(fence))
-        if not _rows(cursor):
+        if not _rows(connection.execute(self._scripts.begin(fence))):
             raise StaleAttemptError
         return connection
-
-    @staticmethod
-    def _apply(connection: Connection, fence: Fence, writes: Writes) -> None:
-        statement = held(fence.session, writes)
-        cursor = psycopg.RawCursor(connection)
-        cursor.execute(statement.sql.encode(), statement.arguments, prepare=True)
-        if connection.execute(b"COMMIT").statusmessage != "COMMIT":
-            raise StoreUnavailableError("the server rolled the call back")
 
     def _connection(self) -> Connection:
         """This thread's connection."""
@@ -260,13 +286,25 @@ class Locals:
         if own is None or own.closed:
             if own is not None:
                 self._connections.discard(own)
-            own = psycopg.connect(
-                self._url, autocommit=True, connect_timeout=max(2, int(self._timeout))
-            )
-            own.execute(self._texts.settings)
-            self._own.connection = own
+            own = self._made()
+            self._own.connection, self._own.prepared, self._own.tidy = own, {}, False
             self._connections.add(own)
         return own
+
+    def _made(self) -> Connection:
+        made = psycopg.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=max(2, int(self._timeout)),
+            # The driver throws away what it prepared, and all else, at every rollback.
+            prepare_threshold=None,
+        )
+        try:
+            made.execute(self._scripts.settings)
+        except BaseException:
+            made.close()
+            raise
+        return made
 
     def _leave_clean(self) -> None:
         """Whatever happened, the thread's connection is outside any transaction, or closed."""
@@ -301,6 +339,20 @@ class Locals:
 _IDLE = psycopg.pq.TransactionStatus.IDLE
 
 
+def _written(escape: Callable[[bytes], bytes], value: Argument) -> bytes:
+    match value:
+        case None:
+            return b"NULL"
+        case bool():
+            return b"true" if value else b"false"
+        case int():
+            return b"%d" % value
+        case str():
+            return escape(value.encode())
+        case list():
+            raise TypeError("a list is no literal")
+
+
 def _outcome(call: LocalCall, handle: PostgresHandle) -> tuple[object, BaseException | None]:
     try:
         return call.run(handle), None
@@ -317,77 +369,3 @@ def _rows(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
             found += cursor.fetchall()
         more = cursor.nextset()
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """The statements around a tool, as scripts: one round trip each."""
-
-    settings: bytes
-    role: str
-    into: str
-    out: str
-
-    @classmethod
-    def of(cls, place: Place, limit: float, timeout: float) -> _Texts:
-        own, tools = int(timeout * 1000), int(limit * 1000)
-        settings = (
-            "SET application_name = 'june-gateway tools'; SET search_path = pg_catalog, pg_temp;"
-            f" SET statement_timeout = {own}; SET tcp_user_timeout = {own};"
-            f" SET idle_in_transaction_session_timeout = {tools * IDLE};"
-            " SET standard_conforming_strings = on;"
-            " SET default_transaction_isolation = 'read committed'"
-        )
-        # What a tool leaves in pg_temp is dropped before the next call, and hides no table before.
-        path = f"{place.search_path}, pg_temp" if place.search_path else "pg_temp"
-        into = _set_locally(
-            ("role", place.role), ("search_path", path), ("statement_timeout", tools)
-        )
-        out = _set_locally(
-            ("role", "none"), ("search_path", "pg_catalog, pg_temp"), ("statement_timeout", own)
-        )
-        return cls(settings.encode(), literal(place.role), into, out)
-
-    def begin(self, fence: Fence) -> bytes:
-        """Answers one row if the fence holds, else none."""
-        session, epoch = int(fence.session), int(fence.epoch)
-        return (
-            "DISCARD TEMP; BEGIN; SELECT 1 FROM gw.sessions"
-            f" WHERE id = {session} AND epoch = {epoch} FOR NO KEY UPDATE"
-        ).encode()
-
-    def enter(self, fence: Fence) -> bytes:
-        """Answers a second row with the transaction's number."""
-        return (
-            self.begin(fence)
-            + (
-                f"; SAVEPOINT gw_tool; SELECT pg_current_xact_id()::text, {self.into};"
-                " SAVEPOINT gw_statement"
-            ).encode()
-        )
-
-    def leave(self, transaction: str) -> bytes:
-        return (
-            f"SET CONSTRAINTS ALL IMMEDIATE; {_same(transaction, self.role)};"
-            f" RELEASE SAVEPOINT gw_tool; SELECT {self.out}"
-        ).encode()
-
-    def back(self, transaction: str) -> bytes:
-        """The savepoint is older than the tool's role, so this resets the role, too."""
-        return f"ROLLBACK TO SAVEPOINT gw_tool; {_same(transaction, 'session_user')}".encode()
-
-
-def _set_locally(*settings: tuple[str, object]) -> str:
-    return ", ".join(
-        f"pg_catalog.set_config({literal(name)}, {literal(str(value))}, true)"
-        for name, value in settings
-    )
-
-
-def _same(transaction: str, user: str) -> str:
-    """Fails unless transaction and user are these: only an error stops a script, and none of the
-    engine's functions can be called by the tools' role, so it divides by zero."""
-    return (
-        f"SELECT 1 / CASE WHEN current_user = {user}"
-        f" AND pg_current_xact_id_if_assigned()::text = {literal(transaction)} THEN 1 ELSE 0 END"
-    )

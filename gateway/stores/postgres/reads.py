@@ -120,7 +120,7 @@ def address(ref: SessionRef) -> tuple[str, str]:
 @functools.cache
 def view_query(ask: Ask) -> tuple[str, tuple[str, ...]]:
     """The statement that shows what a decision asked for, and which of the ask's fields are its
-    arguments from ``$3`` on. ``ask`` must come stripped of its values."""
+    arguments from ``$5`` on. ``ask`` must come stripped of its values."""
     chosen, wanted = "", list[str]()
     if ask.turn_id is not None:
         chosen = SQL["view_chosen_by_id"]
@@ -141,6 +141,6 @@ def view_query(ask: Ask) -> tuple[str, tuple[str, ...]]:
     sql = SQL["view"]
     for name, part in parts.items():
         sql = sql.replace(f"<{name}>", part)
-    for number, name in enumerate(wanted, 3):
+    for number, name in enumerate(wanted, 5):
         sql = sql.replace(f":{name}", f"${number}")
     return sql, tuple(wanted)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from gateway.engine.kinds import SessionRef
+from gateway.engine.kinds import Millis, SessionId, SessionRef
 from gateway.engine.records import (
     EventRow,
     LoggedEvent,
@@ -94,16 +94,46 @@ def vote_from(cells: Cells) -> VoteRow:
     return VoteRow(**_fields(_VOTE, cells))
 
 
-def view_from(cells: Cells) -> SessionView:
-    heads, chosen, tail, steps, asked, votes = cells[SESSION_COLUMNS:]
-    return SessionView(
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A view, and what it takes to write under it. ``new``: the session isn't there yet; its row is
+    what it will be."""
+
+    view: SessionView
+    version: int
+    new: bool
+
+
+def look_from(cells: Cells, ref: SessionRef) -> Look:
+    heads, chosen, tail, steps, asked, votes, version, number, now = cells[SESSION_COLUMNS:]
+    if cells[0] is None:
+        return Look(SessionView(session=_new_session(number, ref, now)), 0, number is not None)
+    view = SessionView(
         session=session_from(cells),
-        open=tuple(head_from(one) for one in heads),
+        open=tuple([head_from(one) for one in heads]),
         turn=turn_from(chosen) if chosen is not None else None,
-        tail=tuple(message_from(one) for one in tail or ()),
-        steps=tuple(step_from(one) for one in steps or ()),
+        tail=tuple([message_from(one) for one in tail or ()]),
+        steps=tuple([step_from(one) for one in steps or ()]),
         request=request_from(asked) if asked is not None else None,
-        votes=tuple(vote_from(one) for one in votes or ()),
+        votes=tuple([vote_from(one) for one in votes or ()]),
+    )
+    return Look(view, version, new=False)
+
+
+def _new_session(number: int | None, ref: SessionRef, now: int) -> SessionRow | None:
+    if number is None:
+        return None
+    return SessionRow(
+        id=SessionId(number),
+        ref=ref,
+        generation=0,
+        epoch=0,
+        owner=None,
+        owner_alive=False,
+        next_index=0,
+        next_number=1,
+        created_at=Millis(now),
+        active_at=Millis(now),
     )
 
 

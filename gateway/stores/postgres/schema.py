@@ -16,7 +16,7 @@ import asyncpg
 
 from gateway.engine.errors import ConfigError, SchemaTooNewError
 from gateway.stores.postgres.faults import translated
-from gateway.stores.postgres.link import Connection
+from gateway.stores.postgres.link import LOST, Connection
 from gateway.stores.sql import load_migrations, load_queries
 
 SQL = load_queries("postgres")
@@ -47,7 +47,7 @@ async def prepare(connection: Connection) -> Place:
     """
     try:
         return await _prepare(connection)
-    except asyncpg.PostgresError as exc:
+    except (asyncpg.PostgresError, *LOST) as exc:
         raise translated(exc) from exc
 
 

@@ -2,42 +2,51 @@
 
 Locks are rows, always taken in the order session, mailbox, turns, and never the other way:
 
-- an attempt's write (``commit``, the end of ``run_local``) locks the session's row and, only if it
-  touches turns or the session, the mailbox;
-- a decision with ``lock="session"`` locks both before it looks;
-- a decision with ``lock="mailbox"`` locks the mailbox alone, so it never waits for a tool. If its
-  plan turns out to write what an attempt writes, it is asked again under the session's lock.
+- an attempt's write (``commit``, the end of ``run_local``) locks the session's row and, if it
+  changes what a decision is shown of turns or the session, the mailbox, whose ``version`` it raises;
+- a decision (``amend``) is first made without a lock: one statement shows the view, and one writes
+  the plan if nothing the view showed has changed since. With ``lock="mailbox"`` that statement
+  compares the version and never waits for a tool. With ``lock="session"`` it waits for the attempt's
+  write under way and compares what such writes leave behind (``gw.take``), also when there is
+  nothing to write. Nothing is locked while Python thinks, so a frozen host holds nothing up;
+- a decision that loses that race again and again is made under the locks themselves.
 
-All that changes a turn's state, a generation or a reset holds the mailbox, so either lock shows open
-turns as they are. Claims and editions are written in key order. What deadlocks all the same (two
-tools and the application's own transactions) is rerun whole.
+All that changes a turn's state, a generation or a reset raises the version, so either lock shows
+open turns as they are. A plan made under the mailbox lock that writes what an attempt writes is made
+again under the session's. Claims and editions are written in key order. What deadlocks all the same
+(two tools, the application's own transactions) is rerun whole.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar, cast
+from weakref import WeakValueDictionary
 
 import asyncpg
 
 from gateway.engine.errors import StaleAttemptError, StoreUnavailableError
-from gateway.engine.kinds import Millis, SessionId, SessionRef
+from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.ports import StoreCapabilities
-from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
+from gateway.engine.records import NO_WRITES, Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.stores.postgres.faults import RerunError, checked_url, translated
 from gateway.stores.postgres.lanes import Lanes
 from gateway.stores.postgres.link import LOST, Connection, Link
 from gateway.stores.postgres.local import RERUNS, Locals
 from gateway.stores.postgres.reads import SQL, Reads, address, view_query
-from gateway.stores.postgres.rows import Cells, view_from
+from gateway.stores.postgres.rows import Cells, Look, look_from
 from gateway.stores.postgres.schema import prepare
 from gateway.stores.postgres.text import key, storable
-from gateway.stores.postgres.writes import Statement, fenced, held
+from gateway.stores.postgres.writes import Statement, fenced, held, made, taken, unchanged
 
 T = TypeVar("T")
+
+HOPES = 3
+"""How often a decision is made without a lock before it is made under one."""
 
 
 class PostgresStore(Reads):
@@ -66,6 +75,7 @@ class PostgresStore(Reads):
         self._timeout = timeout
         self._link = Link(url, size=connections, timeout=timeout)
         self._lanes = Lanes(self._link)
+        self._turnstile = _Turnstile()
         self._locals = Locals(url, size=tools, limit=tool_limit, timeout=timeout)
         super().__init__(self._link, lease)
 
@@ -95,10 +105,14 @@ class PostgresStore(Reads):
 
     # -- writes --------------------------------------------------------------------------------
     async def amend(self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]) -> T:
-        where = address(ref)
+        address(ref)
         for number in range(RERUNS):
             try:
-                return await self._amend(where, ask, decide)
+                async with self._turnstile.one(ref, ask.lock):
+                    for _ in range(HOPES):
+                        with suppress(_ChangedError):
+                            return await self._hope(ref, ask, decide)
+                    return await self._insist(ref, ask, decide)
             except _NeedsSessionError:
                 ask = replace(ask, lock="session")
             except RerunError:
@@ -107,26 +121,38 @@ class PostgresStore(Reads):
                 raise exc.cause from exc.cause.__cause__
         raise _beaten()
 
-    async def _amend(
-        self, where: tuple[str, str], ask: Ask, decide: Callable[[SessionView], Plan[T]]
+    async def _hope(self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]) -> T:
+        sql, arguments = self._view(ref, ask)
+        (row,) = await self._link.fetch(sql, *arguments)
+        look = look_from(row, ref)
+        plan = decide(look.view)
+        statement = _planned(look, ask, plan.writes)
+        if statement is not None:
+            written = await self._link.fetchval(statement.sql, *statement.arguments)
+            if not written:
+                raise _ChangedError
+        return plan.result
+
+    async def _insist(
+        self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]
     ) -> T:
         async with self._link.transaction() as connection:
-            session = await _lock(connection, where, ask)
-            view = await self._view(connection, session, ask)
+            await _lock(connection, ref, ask)
+            sql, arguments = self._view(ref, replace(ask, create=False))
+            (row,) = await connection.fetch(sql, *arguments)
+            view = look_from(cast("Cells", row), ref).view
             try:
                 plan = decide(view)
             except Exception as exc:
                 raise _DecisionError(exc) from exc
-            statement = _planned(session, ask, plan.writes)
-            if statement is not None:
+            if plan.writes != NO_WRITES:
+                _check_lock(ask, plan.writes)
+                session = view.session.id if view.session is not None else None
+                statement = held(session, _checked(plan.writes))
                 await connection.fetchval(statement.sql, *statement.arguments)
             return plan.result
 
-    async def _view(
-        self, connection: Connection, session: SessionId | None, ask: Ask
-    ) -> SessionView:
-        if session is None:
-            return SessionView(session=None)
+    def _view(self, ref: SessionRef, ask: Ask) -> tuple[str, list[object]]:
         shape = Ask(
             turn_id=None if ask.turn_id is None else "",
             head=ask.head,
@@ -135,8 +161,7 @@ class PostgresStore(Reads):
         )
         sql, wanted = view_query(shape)
         values = [storable(getattr(ask, name)) for name in wanted]
-        (row,) = await connection.fetch(sql, self.lease, session, *values)
-        return view_from(cast("Cells", row))
+        return sql, [self.lease, *address(ref), ask.create, *values]
 
     async def commit(self, fence: Fence, writes: Writes) -> None:
         statement = fenced(fence, _checked(writes))
@@ -160,6 +185,29 @@ class PostgresStore(Reads):
         await self._link.fetchval(SQL["beat"], storable(owner))
 
 
+class _Turnstile:
+    """One decision at a time per session and lock in this process: what would lose the race against
+    its neighbours anyway waits here, without a connection. The two locks stay apart, because one
+    waits for a tool and the other must not."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[tuple[SessionRef, str], asyncio.Lock] = (
+            WeakValueDictionary()
+        )
+
+    @asynccontextmanager
+    async def one(self, ref: SessionRef, kind: str) -> AsyncGenerator[None, None]:
+        lock = self._locks.get((ref, kind))
+        if lock is None:
+            lock = self._locks[ref, kind] = asyncio.Lock()
+        async with lock:
+            yield
+
+
+class _ChangedError(Exception):
+    """What a decision was shown is no longer so; nothing was written."""
+
+
 class _NeedsSessionError(Exception):
     """A plan made under the mailbox lock writes what the session's lock guards."""
 
@@ -172,24 +220,38 @@ class _DecisionError(Exception):
         self.cause = cause
 
 
-async def _lock(connection: Connection, where: tuple[str, str], ask: Ask) -> SessionId | None:
+async def _lock(connection: Connection, ref: SessionRef, ask: Ask) -> None:
     lock = SQL["lock_session" if ask.lock == "session" else "lock_mailbox"]
-    found = await connection.fetchval(lock, *where)
-    if found is None and ask.create:
+    where = address(ref)
+    if await connection.fetchval(lock, *where) is None and ask.create:
         await connection.execute(SQL["create_session"], *where)
-        found = await connection.fetchval(lock, *where)
-    return None if found is None else SessionId(found)
+        await connection.fetchval(lock, *where)
 
 
-def _planned(session: SessionId | None, ask: Ask, writes: Writes) -> Statement | None:
-    if writes == Writes():
-        return None
+def _planned(look: Look, ask: Ask, writes: Writes) -> Statement | None:
+    """The statement that writes a plan if nothing has changed, or checks just that."""
+    session, nothing = look.view.session, writes == NO_WRITES
+    _check_lock(ask, writes)
+    _checked(writes)
+    if session is None:
+        return None if nothing else held(None, writes)
+    if look.new:
+        if writes.session is not None:
+            raise _ChangedError  # a statement can't change the row that it inserts
+        return made(session, writes)
+    if nothing and not look.view.open:
+        return None  # no turn, so no attempt whose write could be under way
+    if ask.lock == "session":
+        return taken(look.view, look.version, writes, steps=ask.tail)
+    return None if nothing else unchanged(look.view, look.version, writes)
+
+
+def _check_lock(ask: Ask, writes: Writes) -> None:
     if ask.lock == "mailbox" and (
         writes.session or writes.messages or writes.steps or writes.usage or writes.events
-        or writes.turns or writes.requests or writes.votes
+        or writes.turns or writes.opened or writes.requests or writes.votes
     ):  # fmt: skip
         raise _NeedsSessionError
-    return held(session, _checked(writes))
 
 
 def _checked(writes: Writes) -> Writes:

@@ -80,7 +80,7 @@ FROM gw.sessions s WHERE s.id IN (
 ORDER BY s.id
 
 -- -------------------------------------------------------------------------- what a decision sees
--- One statement, so that it is one moment: under the mailbox lock checkpoints go on meanwhile.
+-- One statement, so that it is one moment. A session that isn't there yet is given its number.
 -- name: view
 SELECT {session_columns},
   ARRAY(
@@ -92,9 +92,11 @@ SELECT {session_columns},
       WHERE t.session = s.id AND t.state = 'suspended'
     ) h ORDER BY h.number
   ),
-  <turn>, <tail>, <steps>, <request>, <votes>
-FROM gw.sessions s JOIN gw.mailboxes b ON b.session = s.id <chosen>
-WHERE s.id = $2
+  <turn>, <tail>, <steps>, <request>, <votes>,
+  b.version, CASE WHEN s.id IS NULL AND $4 THEN nextval('gw.sessions_id_seq') END, {now}
+FROM (SELECT $2::text AS agent, $3::text AS key) a
+LEFT JOIN gw.sessions s ON s.agent = a.agent AND s.key = a.key
+LEFT JOIN gw.mailboxes b ON b.session = s.id <chosen>
 
 -- name: view_chosen_by_id
 LEFT JOIN gw.turns t ON t.session = s.id AND t.turn_id = :turn_id
@@ -250,7 +252,7 @@ SELECT hash, body FROM gw.editions WHERE hash = $1
 -- ---------------------------------------------------------------------------------- one `Writes`
 -- The pieces a write is put together from: a single statement, one common table expression per kind
 -- of row. <rows> becomes the rows as parameters, <columns> their names, <cells> their values.
---   f  the session under its fence; no row means a stale attempt, and nothing below writes
+--   f  the session, if it is what the write was meant for; else no row, and nothing below writes
 --   g  f behind the mailbox row: what touches turns or the session waits for it, so that the locks
 --      are taken in their order
 --   n  the turn that this statement inserts
@@ -262,23 +264,47 @@ FOR NO KEY UPDATE
 -- name: skipping
 FOR NO KEY UPDATE SKIP LOCKED
 
--- name: fence_checked
+-- name: f_fence
 f AS (SELECT id FROM gw.sessions WHERE id = :session AND epoch = :epoch {waiting})
 
--- name: fence_held
+-- name: f_held
 f AS (SELECT :session::bigint AS id)
 
--- name: mailbox
+-- name: changed
+version = version + 1, active_at = {now}, next_number = greatest(next_number, :number::bigint + 1)
+
+-- name: f_unchanged
+f AS (
+  UPDATE gw.mailboxes SET {changed}
+  WHERE session = :session AND version = :version RETURNING session AS id
+)
+
+-- name: f_taken
+f AS (
+  SELECT t.id FROM gw.take(:session, :version, :index, :seqs, :turn, :steps, :done) t (id)
+  WHERE t.id IS NOT NULL
+)
+
+-- name: f_made
+f AS (
+  INSERT INTO gw.sessions (id, agent, key, created_at) OVERRIDING SYSTEM VALUE
+  VALUES (:session, :agent, :key, :created)
+  ON CONFLICT (agent, key) DO NOTHING RETURNING id, created_at
+)
+
+-- name: g_mailbox
 g AS (
-  UPDATE gw.mailboxes SET active_at = {now}
+  UPDATE gw.mailboxes SET {changed}
   WHERE session = (SELECT id FROM f) RETURNING session AS id
 )
 
--- name: mailbox_numbered
+-- name: g_same
+g AS (SELECT id FROM f)
+
+-- name: g_made
 g AS (
-  UPDATE gw.mailboxes
-  SET active_at = {now}, next_number = greatest(next_number, :number::bigint + 1)
-  WHERE session = (SELECT id FROM f) RETURNING session AS id
+  INSERT INTO gw.mailboxes (session, active_at, next_number)
+  SELECT id, created_at, :number::bigint + 1 FROM f RETURNING session AS id
 )
 
 -- name: write_new_turn
@@ -337,7 +363,7 @@ cancels_ AS (
 
 -- name: write_requests
 requests_ AS (
-  INSERT INTO gw.requests (<columns>) SELECT <cells> FROM f, <rows>
+  INSERT INTO gw.requests (<columns>) SELECT <cells> FROM g, <rows>
   ON CONFLICT (turn, key) DO UPDATE
   SET id = excluded.id, position = excluded.position, call_id = excluded.call_id,
     name = excluded.name, tool = excluded.tool, digest = excluded.digest, body = excluded.body,
@@ -359,6 +385,9 @@ claims_ AS (
   SET turn = excluded.turn, at = excluded.at, expires_at = excluded.expires_at
   WHERE c.expires_at <= excluded.at RETURNING c.key
 )
+
+-- name: write_votes
+votes_ AS (INSERT INTO gw.votes (<columns>) SELECT <cells> FROM g, <rows>)
 
 -- name: write_rows
 <table>_ AS (INSERT INTO gw.<table> (<columns>) SELECT <cells> FROM f, <rows>)

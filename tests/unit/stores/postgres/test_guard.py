@@ -70,18 +70,43 @@ REFUSED = [
 
 @pytest.mark.parametrize("sql", TRANSLATED)
 def test_parameters_are_numbered_where_they_are_parameters(sql: str) -> None:
-    assert admitted(sql) == TRANSLATED[sql]
+    assert admitted(sql).sql == TRANSLATED[sql]
 
 
 @pytest.mark.parametrize("sql", ALLOWED)
 def test_work_on_own_data_passes(sql: str) -> None:
-    assert admitted(sql) == sql
+    assert admitted(sql).sql == sql
 
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_reaches_beyond_the_call_is_refused(sql: str) -> None:
     with pytest.raises(HandleError):
         admitted(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1", "(SELECT 1)", "VALUES (1)", "TABLE t", "EXPLAIN DELETE FROM t",
+        "INSERT INTO t VALUES (1) RETURNING a", "WITH x AS (SELECT 1) SELECT * FROM x",
+        "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x",
+        "WITH x AS (SELECT 1) DELETE FROM t RETURNING a",
+    ],
+)  # fmt: skip
+def test_it_knows_what_answers_with_rows(sql: str) -> None:
+    assert admitted(sql).rows
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO t SELECT 1", "UPDATE t SET a = 1", "CREATE TABLE t AS SELECT 1", "DROP TABLE t",
+        "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x",
+        "WITH x AS (DELETE FROM t RETURNING a) INSERT INTO t SELECT * FROM x",
+    ],
+)  # fmt: skip
+def test_it_knows_what_does_not(sql: str) -> None:
+    assert not admitted(sql).rows
 
 
 def test_a_refusal_says_what_is_wrong() -> None:

@@ -165,5 +165,5 @@ def test_only_what_waits_for_nobody_joins_a_group() -> None:
     )  # fmt: skip
     fence = Fence(SessionId(1), 1)
     grouped = {kind for kind, writes in every_write(turn).items() if fenced(fence, writes).grouped}
-    assert grouped == {"message", "step", "usage", "event", "vote"}
+    assert grouped == {"message", "step", "usage", "event"}
     assert fenced(fence, model_step(turn, 0, 1)).grouped

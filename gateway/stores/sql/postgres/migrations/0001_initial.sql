@@ -27,8 +27,11 @@ CREATE TABLE gw.sessions (
 CREATE INDEX sessions_reset ON gw.sessions (id) WHERE reset_at IS NOT NULL;
 
 -- Apart from the session: a tool's open transaction holds that row, and must delay no acceptance.
+-- version counts the changes to the session, its turns, requests and votes: a decision that was made
+-- without a lock is written only if it is the same still.
 CREATE TABLE gw.mailboxes (
   session bigint PRIMARY KEY REFERENCES gw.sessions (id),
+  version bigint NOT NULL DEFAULT 1,
   next_number bigint NOT NULL DEFAULT 1,
   active_at bigint NOT NULL
 ) WITH (fillfactor = 70);
@@ -207,6 +210,51 @@ CREATE TABLE gw.reservations (
   amount text NOT NULL,
   expires_at bigint NOT NULL
 );
+
+-- Lock a session and its mailbox, and answer its id if they are as a decision saw them. A volatile
+-- function reads anew in each of its statements, so it sees what it waited for; the statement it
+-- stands in does not.
+CREATE FUNCTION gw.take(
+  session bigint, version bigint, next_index bigint, last_seqs bigint,
+  turn bigint, steps bigint, done bigint
+) RETURNS bigint
+  LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  generation_ bigint;
+  found_steps bigint;
+  found_done bigint;
+BEGIN
+  SELECT s.generation INTO generation_ FROM gw.sessions s
+    WHERE s.id = take.session FOR NO KEY UPDATE;
+  PERFORM FROM gw.mailboxes b
+    WHERE b.session = take.session AND b.version = take.version FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  IF next_index <> (SELECT coalesce(max(m.idx) + 1, 0) FROM gw.messages m
+      WHERE m.session = take.session AND m.generation = generation_) THEN
+    RETURN NULL;
+  END IF;
+  IF last_seqs <> (SELECT coalesce(sum((SELECT max(e.seq) FROM gw.events e WHERE e.turn = o.id)), 0)
+      FROM (
+        SELECT t.id FROM gw.turns t
+          WHERE t.session = take.session AND t.state IN ('queued', 'running')
+        UNION ALL
+        SELECT t.id FROM gw.turns t WHERE t.session = take.session AND t.state = 'suspended'
+      ) o) THEN
+    RETURN NULL;
+  END IF;
+  IF turn IS NOT NULL THEN
+    SELECT count(*), count(*) FILTER (WHERE p.done) INTO found_steps, found_done
+      FROM gw.steps p WHERE p.turn = take.turn;
+    IF steps <> found_steps OR done <> found_done THEN
+      RETURN NULL;
+    END IF;
+  END IF;
+  RETURN session;
+END
+$$;
 
 -- A taken claim must undo the whole statement it stands in, and only an error does that.
 CREATE FUNCTION gw.refuse_claim(key text) RETURNS bigint
