@@ -1,0 +1,53 @@
+"""A call that outlasts its cancellation's grace can't hold the session."""
+
+from __future__ import annotations
+
+import asyncio
+
+from gateway.engine.agent import AgentDef
+from gateway.engine.limits import Limits
+from gateway.engine.model import ModelReply, ModelRequest
+from gateway.engine.outcomes import TurnInput
+from gateway.engine.runtime import Runtime
+from gateway.engine.steps.context import ToolContext
+from gateway.engine.tool import tool
+from gateway.models.scripted import ScriptedModel
+from gateway.sinks.local import LocalSink
+from gateway.stores import open_store
+
+
+@tool
+async def slow(ctx: ToolContext) -> str:
+    """Outlast everything."""
+    began, release = ctx.services
+    began.set()
+    await release.wait()
+    return "late"
+
+
+async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace() -> None:
+    began, release = asyncio.Event(), asyncio.Event()
+
+    def reply(request: ModelRequest) -> ModelReply:
+        first = len(request.turn) == 1 and request.text == "go"
+        return ModelReply.call("slow") if first else ModelReply.say("next")
+
+    agent = AgentDef(
+        name="june", model=ScriptedModel(reply), tools={"slow": slow}, services=(began, release)
+    )
+    store = open_store("memory://")
+    await store.open()
+    limits = Limits(cancel_grace=0.05)
+    async with Runtime({"june": agent}, store, LocalSink(), limits=limits) as runtime:
+        session = runtime.session("june", "s")
+        await session.start(TurnInput(message="go", turn_id="stuck"))
+        async with asyncio.timeout(10):
+            await began.wait()
+            await session.cancel("stuck")
+            assert (await session.result("stuck")).status == "cancelled"
+        owed = [result for message in await session.transcript() for result in message.results]
+        assert "outcome unknown" in str(owed[0].output)
+        release.set()
+        async with asyncio.timeout(10):
+            assert (await session.turn(TurnInput(message="on"))).text == "next"
+    await store.close()
