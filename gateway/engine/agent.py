@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from gateway.engine.kinds import JsonObject, Speaker
 from gateway.engine.ports import Model
+from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Surface:
     """How turns from one source differ: the overlay's mode and the tools they may not use.
 
@@ -22,7 +23,7 @@ class Surface:
     deny_tools: frozenset[str] | set[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class AskedRequest:
     """What an ``authorize_answer`` hook is shown of the request it decides on."""
 
@@ -48,7 +49,7 @@ class AuthorizeAnswer(Protocol):
     ) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnError:
     """What ``on_turn_error`` gets of a failed turn."""
 
@@ -63,7 +64,7 @@ class TurnError:
 OnTurnError = Callable[[TurnError], Awaitable[None] | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class AgentDef:
     """``overlays`` maps a source to the text of its ``instructions.<source>.md``; ``approvals``
     maps a policy to the surface its requests are shown on (``slack:C0123``). The policy ``taint``,

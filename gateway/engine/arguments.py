@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from gateway.engine.kinds import JsonObject
+from gateway.engine.struct import struct
 
 
 class InvalidToolInput(Exception):
@@ -21,7 +21,7 @@ class BadSignature(Exception):
         self.fix = fix
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Signature:
     """``names`` are the arguments the model fills in."""
 

@@ -5,15 +5,15 @@ One class per row of the event table in the reference; ``type`` is the name on t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gateway.engine.kinds import CancelReason, Json, JsonObject, Millis, Outcome, Trigger
 from gateway.engine.messages import ToolCall
 from gateway.engine.model import Usage
+from gateway.engine.struct import struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Event:
     """What every event carries. ``seq`` counts a turn's durable events from 1 without gaps."""
 
@@ -27,21 +27,21 @@ class Event:
     seq: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnQueued(Event):
     type: ClassVar[str] = "turn.queued"
     durable: ClassVar[bool] = False
     position: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnStarted(Event):
     type: ClassVar[str] = "turn.started"
     trigger: Trigger
     by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class ReasoningDeltaEvent(Event):
     type: ClassVar[str] = "reasoning.delta"
     durable: ClassVar[bool] = False
@@ -50,7 +50,7 @@ class ReasoningDeltaEvent(Event):
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class MessageDeltaEvent(Event):
     type: ClassVar[str] = "message.delta"
     durable: ClassVar[bool] = False
@@ -59,7 +59,7 @@ class MessageDeltaEvent(Event):
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class ToolInputDeltaEvent(Event):
     type: ClassVar[str] = "tool_input.delta"
     durable: ClassVar[bool] = False
@@ -68,7 +68,7 @@ class ToolInputDeltaEvent(Event):
     characters: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class ModelRetrying(Event):
     """Uncommitted text shown so far is void. ``delay`` in seconds."""
 
@@ -79,28 +79,28 @@ class ModelRetrying(Event):
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class ReasoningCompleted(Event):
     type: ClassVar[str] = "reasoning.completed"
     text: str
     message: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class MessageCompleted(Event):
     type: ClassVar[str] = "message.completed"
     text: str
     message: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class ActionRequested(Event):
     type: ClassVar[str] = "action.requested"
     call: ToolCall
     message: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class ActionProgress(Event):
     type: ClassVar[str] = "action.progress"
     durable: ClassVar[bool] = False
@@ -108,7 +108,7 @@ class ActionProgress(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class ActionCompleted(Event):
     """``result`` is the summary (at most 2,000 characters); ``duration`` in milliseconds."""
 
@@ -121,7 +121,7 @@ class ActionCompleted(Event):
     message: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class InputRequested(Event):
     type: ClassVar[str] = "input.requested"
     id: str
@@ -133,7 +133,7 @@ class InputRequested(Event):
     expires_at: Millis | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class InputVoted(Event):
     type: ClassVar[str] = "input.voted"
     id: str
@@ -142,7 +142,7 @@ class InputVoted(Event):
     quorum: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class InputAnswered(Event):
     type: ClassVar[str] = "input.answered"
     id: str
@@ -152,20 +152,20 @@ class InputAnswered(Event):
     by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class UsageEvent(Event):
     type: ClassVar[str] = "usage"
     usage: Usage
     message: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class CompactionStarted(Event):
     type: ClassVar[str] = "compaction.started"
     durable: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class GuardrailFound(Event):
     type: ClassVar[str] = "guardrail.found"
     checkpoint: str
@@ -174,7 +174,7 @@ class GuardrailFound(Event):
     action: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnCompleted(Event):
     type: ClassVar[str] = "turn.completed"
     terminal: ClassVar[bool] = True
@@ -183,7 +183,7 @@ class TurnCompleted(Event):
     message: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnFailed(Event):
     type: ClassVar[str] = "turn.failed"
     terminal: ClassVar[bool] = True
@@ -192,14 +192,14 @@ class TurnFailed(Event):
     step: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnCancelled(Event):
     type: ClassVar[str] = "turn.cancelled"
     terminal: ClassVar[bool] = True
     reason: CancelReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnTimedOut(Event):
     type: ClassVar[str] = "turn.timed_out"
     terminal: ClassVar[bool] = True

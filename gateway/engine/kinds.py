@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NewType
+
+from gateway.engine.struct import struct
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 JsonObject = dict[str, Json]
@@ -31,7 +32,7 @@ OPEN_STATES: frozenset[TurnState] = frozenset({"queued", "running", "suspended"}
 LEVELS: tuple[Level, ...] = ("none", "domain", "sender", "provider", "linked")
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class SessionRef:
     """The address of one conversation: which agent, which string key."""
 
@@ -39,7 +40,7 @@ class SessionRef:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Speaker:
     """Who wrote the message that opened a turn, as far as the channel could verify it.
 

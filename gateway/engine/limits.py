@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import Millis
+from gateway.engine.struct import struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Seconds for durations, bytes for sizes.
 
@@ -70,7 +70,7 @@ class Limits:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Clock:
     """Time as the engine sees it: ``now`` for expiry and ages, ``monotonic`` for waits."""
 

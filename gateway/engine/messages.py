@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gateway.engine.kinds import Json, JsonObject, Role, Trust
+from gateway.engine.struct import struct
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Text:
     text: str
     raw: JsonObject | None = None
     """The provider's own block when it holds more than the text (citations)."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Reasoning:
     """Thinking. ``raw`` is the provider's block, signature included, sent back verbatim."""
 
@@ -22,7 +21,7 @@ class Reasoning:
     raw: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class ToolCall:
     """A call the model asked for. ``problem`` says why it must not run (cut off, not JSON)."""
 
@@ -33,7 +32,7 @@ class ToolCall:
     raw: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class ToolResult:
     call_id: str
     name: str
@@ -43,7 +42,7 @@ class ToolResult:
     """The person's decision the call ran under, for the model to read."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Attachment:
     """A reference; the bytes live elsewhere."""
 
@@ -53,7 +52,7 @@ class Attachment:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Opaque:
     """A provider block this release doesn't know: kept and echoed, never shown."""
 
@@ -63,7 +62,7 @@ class Opaque:
 Block = Text | Reasoning | ToolCall | ToolResult | Attachment | Opaque
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Message:
     """One entry of the transcript; ``index`` is unique within (agent, session, generation)."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.messages import Block, Message, Text, ToolCall
+from gateway.engine.struct import struct
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model sees it."""
 
@@ -19,7 +20,7 @@ class ToolSpec:
     input_schema: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Edition:
     """System prompt and tools as sent, serialised once.
 
@@ -37,7 +38,7 @@ class Edition:
     """What else the adapter fixes for the edition's life (thinking, effort, max_tokens)."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class ModelRequest:
     """One model call. ``messages[:history]`` belong to earlier editions: no thinking is sent for
     them, always the same way."""
@@ -72,7 +73,7 @@ class ModelRequest:
         return turn[0].text if turn else ""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Usage:
     """Tokens of one model call. ``input`` excludes cache; cost in US dollars, ``None`` when no
     price is known; ``raw`` is the provider's own record; ``estimated`` marks a cut stream."""
@@ -93,7 +94,7 @@ class Usage:
         return self.input + self.cache_read + self.cache_write + self.output
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class ModelReply:
     """A complete reply: blocks in order, why the model stopped, what it cost."""
 
@@ -122,7 +123,7 @@ class ModelReply:
         return "".join(block.text for block in self.blocks if isinstance(block, Text))
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class TextDelta:
     """Live text: ``block`` counts content blocks of the reply, ``offset`` characters in it."""
 
@@ -131,14 +132,14 @@ class TextDelta:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class ReasoningDelta:
     text: str
     block: int = 0
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class ToolInputDelta:
     """``characters`` of the call's arguments written so far."""
 
@@ -147,7 +148,7 @@ class ToolInputDelta:
     characters: int
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Alive:
     """Bytes arrived that carry nothing to show; it restarts the idle window."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from gateway.engine.kinds import (
@@ -17,9 +17,10 @@ from gateway.engine.kinds import (
 )
 from gateway.engine.messages import Attachment, Text
 from gateway.engine.records import Companion
+from gateway.engine.struct import struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnInput:
     """What opens a turn.
 
@@ -40,7 +41,7 @@ class TurnInput:
     companions: tuple[Companion, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Started:
     """A turn that is committed. ``created`` is false when it was known already; ``position`` is
     how many turns of the session stand before it."""
@@ -50,7 +51,7 @@ class Started:
     position: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class PendingInput:
     """An open request for a person's input, as every surface shows it."""
 
@@ -68,7 +69,7 @@ class PendingInput:
     votes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnResult:
     """Where a turn stands once it rests: ended, or parked on ``request``.
 
@@ -83,7 +84,7 @@ class TurnResult:
     request: PendingInput | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnSnapshot:
     """A turn as it stands now. A view built from it continues with events after ``last_seq``."""
 
@@ -100,7 +101,7 @@ class TurnSnapshot:
     ended_at: Millis | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Grant:
     """Leave to answer one policy request, made by the runtime from the agent's hook."""
 
@@ -111,7 +112,7 @@ class Grant:
     issuer: object = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Answered:
     """What an answer did. ``decided`` is false while a quorum is still short (a vote was kept)."""
 
@@ -123,7 +124,7 @@ class Answered:
     value: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Reset:
     """``previous_session`` is the archived key (``<key>#g<k>``)."""
 

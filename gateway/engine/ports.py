@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from gateway.engine.events import TurnEvent
@@ -33,6 +32,7 @@ from gateway.engine.records import (
     TurnSummary,
     Writes,
 )
+from gateway.engine.struct import struct
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ SINK_SEAM_VERSION = 1
 MODEL_SEAM_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class StoreCapabilities:
     """What a backend can promise. Suites skip by capability, never by type."""
 

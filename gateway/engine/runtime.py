@@ -11,7 +11,6 @@ import secrets
 import socket
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -48,6 +47,7 @@ from gateway.engine.session import Session, check_key
 from gateway.engine.steps.attempt import Attempt, World
 from gateway.engine.steps.signals import Drained, TurnFailure
 from gateway.engine.steps.tasks import Tasks
+from gateway.engine.struct import struct
 
 log = logging.getLogger("gateway.engine")
 
@@ -59,7 +59,7 @@ SHARED_POLL = 0.25
 written there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class RuntimeHealth:
     ready: bool
     problems: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from typing import Literal, NoReturn, cast, get_args, overload
 
@@ -13,6 +13,7 @@ from gateway.engine.arguments import BadSignature, InvalidToolInput, Signature
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import Effect, JsonObject
 from gateway.engine.model import ToolSpec
+from gateway.engine.struct import struct
 
 __all__ = ["InvalidToolInput", "Tool", "ToolDefinitionError", "tool"]
 
@@ -33,7 +34,7 @@ class ToolDefinitionError(ConfigError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Tool:
     """One tool. ``remote`` is how ``run`` was declared: ``async def`` or ``def``.
 
@@ -132,7 +133,7 @@ def tool(  # noqa: PLR0913 - a decorator's options are its vocabulary
     return _make(function, options)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class _Options:
     effect: Effect | None
     key: tuple[str, ...]
@@ -142,7 +143,7 @@ class _Options:
     answerers: Mapping[str, object] | None
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class _Subject:
     """The function under the decorator, and where a complaint about it points."""
 

@@ -20,6 +20,7 @@ from typing import ClassVar, cast
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.messages import Block, Opaque, Reasoning, Text, ToolCall
 from gateway.engine.model import ModelDelta, ReasoningDelta, TextDelta, ToolInputDelta
+from gateway.engine.struct import struct
 from gateway.models._arguments import arguments
 from gateway.models._text import joined, safe_json
 
@@ -59,7 +60,7 @@ class _Open:
         return str(self.raw.get("type"))
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Message:
     """A stream that came to its end: everything the provider said, nothing judged yet."""
 

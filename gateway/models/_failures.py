@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from gateway.engine.errors import ConfigError, GatewayError, ModelError, ModelUnavailableError
+from gateway.engine.struct import struct
 
 _RETRY_STATUS = frozenset({408, 409, 425, 429, 499})
 _RETRY_TYPE = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
@@ -54,7 +54,7 @@ _NOT_THE_NETWORK = frozenset({"InvalidURL", "UnsupportedProtocol", "LocalProtoco
 _FIX_URL = "check ANTHROPIC_BASE_URL (or base_url=)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Failure:
     """What is known of a failed call. ``status`` 200 is an error that came inside the stream."""
 

@@ -8,14 +8,15 @@ decoder keeps a line that never ends for ever; this one fails (``FrameTooLarge``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from gateway.engine.struct import struct
 
 
 class FrameTooLarge(Exception):
     """An event that grew past the bound without ending."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Frame:
     event: str
     data: str

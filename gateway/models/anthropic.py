@@ -31,6 +31,7 @@ from gateway.engine.errors import ConfigError, GatewayError, ModelError, ModelUn
 from gateway.engine.kinds import JsonObject
 from gateway.engine.model import Alive, ModelDelta, ModelReply, ModelRequest, Usage
 from gateway.engine.ports import MODEL_SEAM_VERSION, Model
+from gateway.engine.struct import struct
 from gateway.models._accumulate import Accumulator, Message, StreamBroken, StreamError
 from gateway.models._failures import (
     Failure,
@@ -96,7 +97,7 @@ def anthropic(  # noqa: PLR0913 - what an author may choose about a model, all o
     return AnthropicModel(model, settings, Access(client, api_key, base_url))
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Access:
     """How the API is reached. ``silence`` in seconds: how long without a byte is too long."""
 

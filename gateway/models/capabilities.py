@@ -8,12 +8,12 @@ defaults and a warning: nothing is sent that an unknown model might refuse.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.struct import struct
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 Thinking = Literal["adaptive", "budget", "unknown"]
@@ -30,7 +30,7 @@ _LARGEST_BUDGET = 16_000
 _SMALLEST_BUDGET = 1_024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """One model's row.
 

@@ -9,11 +9,11 @@ Nothing is fetched: the prices are those of the installed version, named in ``Us
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.struct import struct
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
@@ -22,7 +22,7 @@ _IN_TOTAL = frozenset({"message", "fallback_message"})
 """Iterations whose tokens the top-level numbers hold already; all other kinds come on top."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Price:
     """``cost`` is ``None`` when a part of the bill has no known price: a budget then fails closed."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.engine.errors import ConfigError
+from gateway.engine.struct import struct
 from gateway.stores.sql import load_migrations
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class SchemaVersion:
     """``found`` is 0 for a store that was never used."""
 

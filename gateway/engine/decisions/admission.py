@@ -5,7 +5,7 @@ Each looks at the session under its lock and returns what to write; nothing here
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from gateway.engine import events as ev
@@ -33,6 +33,7 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
+from gateway.engine.struct import struct
 from gateway.engine.wire import message_from
 
 Replace = bool | Literal["speaker"]
@@ -42,7 +43,7 @@ class ViewChanged(Exception):
     """The rows that were asked for aren't the ones the decision needs; ask again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Acceptance:
     """A turn at the door. ``body``, ``content`` and ``content_hash`` are those of its ``Opening``."""
 
@@ -58,7 +59,7 @@ class Acceptance:
     now: Millis
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Accepted:
     started: Started
     events: tuple[ev.TurnEvent, ...] = ()
@@ -121,7 +122,7 @@ def _known(turn: TurnRecord, view: SessionView, asked: Acceptance) -> Started:
 
 
 # -- ending what is open ---------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class _Swept:
     writes: Writes = NO_WRITES
     events: tuple[ev.TurnEvent, ...] = ()
@@ -191,7 +192,7 @@ def _swept(view: SessionView, session: SessionRow, asked: Acceptance) -> _Swept:
 
 
 # -- cancel ------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Ended:
     """What a cancel or reset did at once, and whom to tell."""
 

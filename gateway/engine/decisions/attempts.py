@@ -6,7 +6,7 @@ Every attempt first raises the session's epoch and commits; only then does it re
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypedDict
 
 from gateway.engine import events as ev
@@ -39,12 +39,13 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
+from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
 from gateway.engine.wire import message_body, message_from
 from gateway.engine.wire.events import event_row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Taker:
     """Who takes hold of the turn, and by which rules."""
 
@@ -64,7 +65,7 @@ class Taker:
     now: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Begun:
     """An attempt has the turn. ``warm_epoch`` is the epoch before it: a transcript loaded under
     that epoch is still whole but for ``opened``."""
@@ -84,7 +85,7 @@ class Begun:
     fresh: bool
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class GaveUp:
     """The turn crashed the process too often and is ended."""
 

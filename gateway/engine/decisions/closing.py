@@ -7,7 +7,7 @@ that the next model call never meets a call without one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
 from gateway.engine import events as ev
@@ -31,11 +31,12 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
+from gateway.engine.struct import struct
 from gateway.engine.wire import block_from, dumps, loads, message_body
 from gateway.engine.wire.events import error_of, event_row, summary
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Ending:
     """What a turn ends with: its state, its error record, its terminal event's own fields."""
 
@@ -60,7 +61,7 @@ class Ending:
         return cls("failed", error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Scene:
     """What the terminal write needs to know of the turn."""
 
@@ -82,7 +83,7 @@ class Scene:
     now: Millis
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Closed:
     writes: Writes
     events: tuple[ev.TurnEvent, ...]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from gateway.engine.kinds import Json, JsonObject, Speaker, Trust
 from gateway.engine.messages import Attachment, Block, Message, Text
 from gateway.engine.outcomes import TurnInput
+from gateway.engine.struct import struct
 from gateway.engine.wire import (
     WIRE_VERSION,
     block_from,
@@ -21,7 +21,7 @@ from gateway.engine.wire import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Opening:
     blocks: tuple[Block, ...]
     trigger: Literal["inbound", "proactive"]

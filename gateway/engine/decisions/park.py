@@ -6,7 +6,7 @@ answer (403), the value (422).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from gateway.engine import events as ev
@@ -41,11 +41,12 @@ from gateway.engine.records import (
     Writes,
 )
 from gateway.engine.schema import check_value
+from gateway.engine.struct import struct
 from gateway.engine.wire import WIRE_VERSION, dumps, versioned
 from gateway.engine.wire.events import event_row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class RequestBody:
     """The part of a request that no query looks at."""
 
@@ -96,7 +97,7 @@ def suspend(view: SessionView, fence: Fence, writes: Writes) -> Plan[CancelReaso
 
 
 # -- the answer ----------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What somebody decided, as a surface sent it."""
 
@@ -119,7 +120,7 @@ class Answer:
         return f"{self.by} via {self.via}" if self.by and self.via else self.by
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class AnswerOutcome:
     answered: Answered
     events: tuple[ev.TurnEvent, ...]

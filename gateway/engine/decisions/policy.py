@@ -6,16 +6,16 @@ denied too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from gateway.engine.agent import AgentDef, Surface
 from gateway.engine.kinds import Json
 from gateway.engine.model import Edition
+from gateway.engine.struct import struct
 from gateway.engine.wire import WIRE_VERSION, dumps, make_edition, versioned
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class FrozenSurface:
     """The policy of a turn's source, as it rides with the turn."""
 

@@ -12,12 +12,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gateway.engine.messages import Message, ToolCall
+from gateway.engine.struct import struct
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class AskModel:
     """The reply will be message ``index``."""
 
@@ -28,7 +28,7 @@ class AskModel:
         return f"model:{self.index}"
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Owed:
     """A call without a result, made by assistant message ``position``; its ``tool`` message will
     be message ``index``."""
@@ -42,12 +42,12 @@ class Owed:
         return f"tool:{self.position}:{self.call.id}"
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class RunCalls:
     owed: tuple[Owed, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Complete:
     message: Message
 

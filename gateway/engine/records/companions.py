@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from gateway.engine.kinds import (
     Millis,
     TurnRow,
 )
+from gateway.engine.struct import struct
 
 
 class Companion(Protocol):
@@ -20,7 +20,7 @@ class Companion(Protocol):
     TABLE: ClassVar[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A dedupe key. A key that is claimed already and not expired raises ``DuplicateClaimError``
     and nothing of the ``Writes`` is applied."""
@@ -32,7 +32,7 @@ class Claim:
     expires_at: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Verdict:
     TABLE: ClassVar[str] = "verdicts"
     event_id: str
@@ -43,7 +43,7 @@ class Verdict:
     at: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Delivery:
     TABLE: ClassVar[str] = "deliveries"
     turn: TurnRow
@@ -53,7 +53,7 @@ class Delivery:
     at: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class UsageRow:
     """``step`` is the index of the assistant message the call produced. ``cost`` is a decimal in
     US dollars as text; ``raw`` the provider's own record as JSON."""
@@ -73,7 +73,7 @@ class UsageRow:
     estimated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Audit:
     """Who did what, without message text. Append-only; no foreign key into conversations."""
 
@@ -89,7 +89,7 @@ class Audit:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Reservation:
     TABLE: ClassVar[str] = "reservations"
     turn: TurnRow

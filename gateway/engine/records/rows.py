@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gateway.engine.kinds import (
     CancelReason,
     Millis,
@@ -14,13 +12,14 @@ from gateway.engine.kinds import (
     TurnRow,
     TurnState,
 )
+from gateway.engine.struct import struct
 
 PARKED = "parked"
 NEW_TURN = TurnRow(0)
 """In a companion or event: the turn that the same ``Writes`` inserts."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Fence:
     """The right to write for one attempt: valid while the session's epoch is this one."""
 
@@ -28,7 +27,7 @@ class Fence:
     epoch: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class SessionRow:
     """One session. ``next_index`` is the index the next message of this generation gets;
     ``reset_at`` is set while a reset waits for the running turn to stop."""
@@ -46,7 +45,7 @@ class SessionRow:
     active_at: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnHead:
     """What a decision about a session needs to know of each open turn."""
 
@@ -61,7 +60,7 @@ class TurnHead:
     last_seq: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnRecord:
     """One turn.
 
@@ -114,7 +113,7 @@ class TurnRecord:
     last_seq: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class MessageRow:
     generation: int
     index: int
@@ -125,7 +124,7 @@ class MessageRow:
     body: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class StepRow:
     """A memoised step. ``started`` is written before an async call runs, ``done`` replaces it."""
 
@@ -146,7 +145,7 @@ class StepRow:
         return not self.done and self.body is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class EventRow:
     """A durable event. ``ref`` points at the message (or usage row) that holds its content."""
 
@@ -158,7 +157,7 @@ class EventRow:
     body: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
     """One request for a person's input. ``key`` is ``input:<turn_id>:<n>:<call>:<name>``; a request
     that parks anew under the same key with another digest replaces it under a new ``id``."""
@@ -184,7 +183,7 @@ class RequestRecord:
     decided_at: Millis | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class VoteRow:
     request: str
     by: str
@@ -193,7 +192,7 @@ class VoteRow:
     at: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class EditionRow:
     hash: str
     body: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gateway.engine.kinds import (
@@ -19,9 +18,10 @@ from gateway.engine.records.rows import (
     TurnRecord,
     VoteRow,
 )
+from gateway.engine.struct import struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class LoggedEvent:
     """An event as read back: the row, the message it points at, the usage row it points at."""
 
@@ -30,7 +30,7 @@ class LoggedEvent:
     usage: UsageRow | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Ask:
     """Which rows a decision wants to see. ``lock="mailbox"`` serialises with other acceptances and
     parks but never waits for a tool's transaction; ``"session"`` also waits for the attempt's
@@ -47,7 +47,7 @@ class Ask:
     """Create the session row if it doesn't exist (``view.session`` is never ``None`` then)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class SessionView:
     """What the store shows a decision, read under the lock it asked for.
 
@@ -63,7 +63,7 @@ class SessionView:
     votes: tuple[VoteRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class OpenSession:
     """A session with work that waits for an attempt."""
 
@@ -73,7 +73,7 @@ class OpenSession:
     resetting: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
     row: SessionRow
     status: str
@@ -82,7 +82,7 @@ class SessionSummary:
     """Public id of the open request, when suspended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnSummary:
     ref: SessionRef
     turn: TurnRecord
@@ -90,7 +90,7 @@ class TurnSummary:
     """The opening message, once it is appended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class RequestSummary:
     ref: SessionRef
     request: RequestRecord

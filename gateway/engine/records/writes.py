@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from gateway.engine.kinds import (
@@ -21,18 +20,19 @@ from gateway.engine.records.rows import (
     TurnRecord,
     VoteRow,
 )
+from gateway.engine.struct import struct
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class CancelMark:
     turn: TurnRow
     reason: CancelReason
     at: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class SessionPatch:
     """Changes to the session row. ``epoch`` raises the fence; a field left ``None`` stays."""
 
@@ -45,7 +45,7 @@ class SessionPatch:
     clear_reset: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Writes:
     """All that one transaction writes, applied in the order of the fields."""
 
@@ -72,7 +72,7 @@ class Writes:
 NO_WRITES = Writes()
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Plan(Generic[T]):
     """A decision's outcome: what to write, and what to tell the caller once it is durable."""
 
@@ -101,7 +101,7 @@ class Rows(Protocol):
     def fetchall(self) -> list[tuple[object, ...]]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class LocalCall:
     """A sync tool's call, to run inside the store's own transaction.
 

@@ -22,11 +22,12 @@ from gateway.engine.ports import EventSink, SessionStore
 from gateway.engine.records import Fence, MessageRow, RequestRecord, StepRow, TurnRecord, Writes
 from gateway.engine.steps.signals import Cancelled, TurnStopped
 from gateway.engine.steps.tasks import Tasks
+from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
 from gateway.engine.wire import message_body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class World:
     """What every attempt of one session shares."""
 

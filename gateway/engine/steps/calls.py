@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from gateway.engine import events as ev
@@ -35,6 +35,7 @@ from gateway.engine.steps.results import (
     shaped,
 )
 from gateway.engine.steps.signals import Parked
+from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
 
 CANCEL_PATIENCE = 5.0
@@ -266,7 +267,7 @@ async def run_local(scenery: Scenery, arguments: dict[str, object]) -> None:
         attempt.fatal = settled.fatal
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class _Settled:
     closed: Closed
     fatal: FatalToolError | None = None

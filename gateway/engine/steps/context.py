@@ -19,6 +19,7 @@ from gateway.engine.messages import ToolCall
 from gateway.engine.records import RequestRecord, SqlHandle
 from gateway.engine.schema import check_value, parse_value, to_json, value_schema
 from gateway.engine.steps.signals import Parked
+from gateway.engine.struct import struct
 from gateway.engine.wire import clean
 
 NAME_CHARACTERS = 256
@@ -32,7 +33,7 @@ class _Unset:
 UNSET = _Unset()
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Decision:
     """A person's answer in full. ``by`` is the verified identity, ``at`` milliseconds UTC."""
 
@@ -101,7 +102,7 @@ class CallScene:
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class RequestParts:
     """A request that has to be parked on."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from gateway.engine import events as ev
@@ -23,13 +23,14 @@ from gateway.engine.messages import Block, ToolCall, ToolResult
 from gateway.engine.records import StepRow, Writes
 from gateway.engine.schema import to_json
 from gateway.engine.steps.attempt import Attempt
+from gateway.engine.struct import struct
 from gateway.engine.wire import block_json, clean, dumps
 from gateway.engine.wire.events import error_of, event_row, summary
 
 ERROR_CHARACTERS = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@struct(frozen=True, slots=True, kw_only=True)
 class Result:
     """What a call ended with, as the model will read it."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from gateway.engine.decisions.closing import stored_result, tool_message
@@ -20,10 +19,11 @@ from gateway.engine.steps.calls import Scenery, run_local, run_remote
 from gateway.engine.steps.results import Result, commit_result
 from gateway.engine.steps.signals import TurnFailure
 from gateway.engine.steps.taint import gate
+from gateway.engine.struct import struct
 from gateway.engine.tool import InvalidToolInput, Tool
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Ready:
     """A call that may run, with the arguments its function takes."""
 

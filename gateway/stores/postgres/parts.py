@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from operator import attrgetter
 from typing import cast, get_type_hints
 
@@ -19,11 +19,12 @@ from gateway.engine.records import (
     UsageRow,
     Writes,
 )
+from gateway.engine.struct import struct
 
 Cell = None | bool | int | str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@struct(frozen=True, slots=True, eq=False)
 class Part:
     """How one kind of row is written: its piece of SQL, its columns and their types. There is one
     object per kind, so shapes compare and hash by identity."""

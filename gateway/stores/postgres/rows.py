@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gateway.engine.kinds import Millis, SessionId, SessionRef
@@ -24,6 +24,7 @@ from gateway.engine.records import (
     UsageRow,
     VoteRow,
 )
+from gateway.engine.struct import struct
 from gateway.stores.postgres.text import restored
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def vote_from(cells: Cells) -> VoteRow:
     return VoteRow(**_fields(_VOTE, cells))
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Look:
     """A view, and what it takes to write under it. ``new``: the session isn't there yet; its row is
     what it will be."""

@@ -10,11 +10,11 @@ table of a third owner needs that owner's GRANT.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 import asyncpg
 
 from gateway.engine.errors import ConfigError, SchemaTooNewError
+from gateway.engine.struct import struct
 from gateway.stores.postgres.faults import translated
 from gateway.stores.postgres.link import LOST, Connection
 from gateway.stores.sql import load_migrations, load_queries
@@ -27,7 +27,7 @@ OLDEST_SERVER = 130_000
 NAME_BYTES = 63
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Place:
     """What the store learns about the database when it opens."""
 

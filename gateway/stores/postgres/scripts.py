@@ -5,9 +5,8 @@ An error stops a script where it stands, so what follows a check is only reached
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gateway.engine.records import Fence
+from gateway.engine.struct import struct
 from gateway.stores.postgres.schema import Place, literal
 
 IDLE = 2
@@ -15,7 +14,7 @@ IDLE = 2
 frozen inside a tool must not hold its session for ever."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Scripts:
     """The scripts of one store. ``settings`` prepares a new connection."""
 

@@ -8,14 +8,15 @@ scripts (``0001_initial.sql``); the highest number is the schema version this re
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib.resources import files
+
+from gateway.engine.struct import struct
 
 _HEADER = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _REFERENCE = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@struct(frozen=True, slots=True, order=True)
 class Migration:
     version: int
     name: str

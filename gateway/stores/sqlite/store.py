@@ -17,6 +17,7 @@ from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
+from gateway.engine.struct import struct
 from gateway.stores.sql import load_migrations
 from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.faults import closed_error, engine_error
@@ -34,7 +35,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class StoreSize:
     """Bytes on disk: the database, and the log that waits to be folded into it."""
 
