@@ -63,7 +63,7 @@ class Settings:
     )
     port: int = setting("PORT", v.whole(0, 65535), 8787)
     host: str = setting("GATEWAY_HOST", v.text, "127.0.0.1")
-    api_token: Secret | None = setting("GATEWAY_API_TOKEN", v.secret, None, "all")
+    api_token: Secret | None = setting("GATEWAY_API_TOKEN", v.token, None, "all")
     agent: Path = setting("GATEWAY_AGENT", v.path, Path("agent"))
     model: str | None = setting("GATEWAY_MODEL", v.text, None)
     chat_path: str = setting("GATEWAY_CHAT_PATH", v.chat_path, "/message")
@@ -332,9 +332,7 @@ class _Loader:
         if people is None or not all(people):
             say(f"{here}: identities must be a list of prefixes such as slack:T024BE7LH")
         try:
-            secret = v.secret(self._indirect(str(given.get("token", ""))))
-            if len(secret.value) < 16:
-                raise ValueError("must have at least 16 characters")
+            secret = v.token(self._indirect(str(given.get("token", ""))))
             return ApiToken(
                 name, secret, frozenset(cast("list[Right]", rights or [])), tuple(people or ())
             )

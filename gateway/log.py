@@ -25,6 +25,8 @@ from typing import Literal, TextIO
 
 from typing_extensions import override
 
+from gateway.values import without_passwords
+
 FIELDS = MappingProxyType(
     {
         "agent": "agent",
@@ -42,7 +44,6 @@ FIELDS = MappingProxyType(
 
 Style = Literal["auto", "human", "json"]
 _bound: ContextVar[MappingProxyType[str, str] | None] = ContextVar("log_fields", default=None)
-_URL_PASSWORD = re.compile(r"(://[^\s/:@]*:)[^\s@]+(?=@)")
 _BEARER = re.compile(r"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]+")
 
 
@@ -91,9 +92,7 @@ class Redactor:
     def __call__(self, text: str) -> str:
         if self._known is not None:
             text = self._known.sub("***", text)
-        if "://" in text:
-            text = _URL_PASSWORD.sub(r"\1***", text)
-        return _BEARER.sub(r"\1***", text)
+        return _BEARER.sub(r"\1***", without_passwords(text))
 
 
 class _Formatter(logging.Formatter):

@@ -21,6 +21,7 @@ from typing_extensions import override
 T = TypeVar("T")
 Right = Literal["chat", "read", "resume", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
+TOKEN_LENGTH = 16
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,6 +83,14 @@ def secret(raw: str) -> Secret:
     if not raw.isascii() or not raw.isprintable() or " " in raw:
         raise ValueError("must be printable ASCII without spaces")
     return Secret(raw)
+
+
+def token(raw: str) -> Secret:
+    """A bearer token: who guesses it holds it, so it may not be short."""
+    found = secret(raw)
+    if len(found.value) < TOKEN_LENGTH:
+        raise ValueError(f"must have at least {TOKEN_LENGTH} characters (openssl rand -hex 24)")
+    return found
 
 
 def secret_file(name: str) -> str:
@@ -185,7 +194,7 @@ def base_url(raw: str) -> str:
 
 
 def chat_path(raw: str) -> str:
-    taken = "/agents /channels /console /healthz /readyz /metrics /openapi.json /sessions /turns /approvals /status"
+    taken = "/agents /channels /console /healthz /readyz /metrics /openapi.json /sessions /turns /approvals /audit /status"
     if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", raw):
         raise ValueError("must be a path such as /message")
     if "/" + raw.split("/")[1] in taken.split():
@@ -228,13 +237,25 @@ class Setting:
             return "***"
         text = ", ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
         if self.mask == "password":
-            return _QUERY_PASSWORD.sub(r"\1***", _LOGIN.sub(r"\1***", text))
+            return without_passwords(text)
         return text
 
 
-_LOGIN = re.compile(r"(//[^/@\s]*?:)(?:(?!,\w+://)[^\s/?#])*(?=@)")
-"""A password before the last ``@`` of an address; of each, where there are several."""
+_LOGIN = re.compile(
+    r"(//[^\s/:@]*:)(?:(?:(?!,\w{1,20}://)[^\s/?#]){0,500}(?=@)"
+    r"|(?!\d{1,5}\b)(?:(?!,\w{1,20}://)[^\s@]){0,500}(?=@))"
+)
+"""A password before the last ``@`` of an address; of each, where there are several. One that should
+have been encoded and holds a ``/``, ``?`` or ``#`` ends at the first ``@``; a port is none. Bounded,
+because lines of the log are searched too, and others may have written them."""
 _QUERY_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&#\s,]*", re.IGNORECASE)
+
+
+def without_passwords(text: str) -> str:
+    """Any text, the passwords of the URLs in it left out."""
+    if "//" in text and "@" in text:
+        text = _LOGIN.sub(r"\1***", text)
+    return _QUERY_PASSWORD.sub(r"\1***", text)
 
 
 def _passwords(url: str) -> list[str]:

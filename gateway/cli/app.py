@@ -11,6 +11,7 @@ from gateway.cli.base import Group, PipeClosed
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out, hang_up, prepare
 from gateway.cli.problem import Finished, explain
+from gateway.release import version
 
 COMMANDS = {
     "demo": "gateway.cli.demo.command:demo",
@@ -24,20 +25,11 @@ COMMANDS = {
     "sessions": "gateway.cli.commands.sessions:sessions",
     "turns": "gateway.cli.commands.turns:turns",
     "approvals": "gateway.cli.commands.approvals:approvals",
+    "audit": "gateway.cli.commands.status:audit",
     "db": "gateway.cli.commands.db:db",
     "config": "gateway.cli.commands.config:config",
     "fakes": "gateway.cli.commands.fakes:fakes",
 }
-
-
-def version() -> str:
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("june-gateway")
-    except PackageNotFoundError:  # run from a checkout that isn't installed
-        return "0"
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

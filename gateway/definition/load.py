@@ -77,6 +77,13 @@ class Loaded:
         return replace(self.definition, services=services)
 
 
+def _no_directory(path: Path) -> Problem:
+    if path.exists():
+        fix = f"point GATEWAY_AGENT at the directory that holds agent.py, such as {path.parent}"
+        return Problem(str(path), None, "is a file, not a directory", fix)
+    return Problem(str(path), None, "is not a directory", "gateway new makes one")
+
+
 def load_agent(  # noqa: PLR0913 - what the composition root knows and a directory can't
     path: Path | str,
     *,
@@ -97,8 +104,7 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
     """
     root = Path(path)
     if not root.is_dir():
-        problem = Problem(str(path), None, "is not a directory", "gateway new makes one")
-        raise DefinitionError((problem,))
+        raise DefinitionError((_no_directory(root),))
     package = Package.create(root.resolve(), str(path).rstrip("/") or "/")
     findings = Findings()
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from gateway.engine.kinds import Json, JsonObject, Role, Trust
 from gateway.engine.struct import struct
 
@@ -78,6 +80,7 @@ class Message:
     """Why the model stopped, on an ``assistant`` message."""
     edition: str | None = None
     """Hash of the edition its turn runs on, on the message that opens a turn."""
+    _calls: tuple[ToolCall, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -85,7 +88,11 @@ class Message:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+        found = self._calls
+        if found is None:  # every step reads the calls of the turn's replies
+            found = tuple([block for block in self.blocks if isinstance(block, ToolCall)])
+            object.__setattr__(self, "_calls", found)
+        return found
 
     @property
     def results(self) -> tuple[ToolResult, ...]:

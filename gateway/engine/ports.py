@@ -15,6 +15,7 @@ from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.model import ModelDelta, ModelReply, ModelRequest
 from gateway.engine.records import (
     Ask,
+    AuditEntry,
     EditionRow,
     Fence,
     LocalCall,
@@ -144,6 +145,19 @@ class SessionStore(Protocol):
 
     async def list_requests(self, *, limit: int = 50) -> Sequence[RequestSummary]:
         """Open requests of suspended turns, oldest first."""
+        ...
+
+    async def list_audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn_id: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> Sequence[AuditEntry]:
+        """Audit rows, the latest first; with ``before`` those with a lower number. They outlive
+        what they speak of, so each of their words is asked for on its own."""
         ...
 
     async def usage_totals(self, turn: TurnRow) -> JsonObject:

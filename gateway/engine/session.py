@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Literal
 
 from gateway.engine.decisions import admission, park
 from gateway.engine.decisions.admission import (
     Acceptance,
-    Accepted,
     Ended,
     Replace,
     ViewChanged,
-    accept,
 )
+from gateway.engine.decisions.attempts import Begun, Entered, enter
 from gateway.engine.decisions.closing import error_record
 from gateway.engine.decisions.opening import open_with
 from gateway.engine.errors import (
@@ -43,6 +43,7 @@ from gateway.engine.outcomes import (
     TurnResult,
     TurnSnapshot,
 )
+from gateway.engine.ports import Subscription
 from gateway.engine.records import Ask, RequestRecord, RequestSummary, TurnRecord
 from gateway.engine.wire import message_from
 
@@ -77,18 +78,25 @@ class Session:
         ``InvalidInputError``, ``DuplicateClaimError``; nothing is claimed then.
         """
         asked = self._acceptance(input, replace, when_suspended)
-        ask = Ask(lock="mailbox", turn_id=asked.turn_id, create=True)
-        decide = partial(accept, ref=self.ref, asked=asked)
+        actor = self._actor
+        taker = await actor.offer()
+        begun: Begun | None = None
         try:
-            accepted: Accepted = await self._runtime.store.amend(self.ref, ask, decide)
+            lock: Literal["mailbox", "session"] = "mailbox" if taker is None else "session"
+            ask = Ask(lock=lock, turn_id=asked.turn_id, create=True)
+            decide = partial(enter, ref=self.ref, asked=asked, by=taker)
+            entered: Entered = await self._runtime.store.amend(self.ref, ask, decide)
+            accepted = entered.accepted
+            if accepted.started.created:
+                actor.live.add(asked.turn_id)
+            await self._told(accepted.events, accepted.ended, accepted.interrupt, "replaced")
+            begun = entered.begun
         except StoreUnavailableError as error:
             self._runtime.store_failed(error)
             raise
-        actor = self._actor
-        if accepted.started.created:
-            actor.live.add(asked.turn_id)
-        await self._told(accepted.events, accepted.ended, accepted.interrupt, "replaced")
-        actor.wake()
+        finally:
+            # Whoever asked may have left while the store wrote: the turn runs all the same.
+            actor.wake(begun, offered=taker is not None)
         return accepted.started
 
     def _acceptance(
@@ -99,7 +107,7 @@ class Session:
             raise BusyError("this host is stopping and takes no new turns", fix="try again")
         if runtime.queued() >= runtime.limits.queue_per_host:
             raise BusyError("too many turns wait on this host", fix="try again later")
-        turn_id = given.turn_id if given.turn_id is not None else f"turn_{secrets.token_hex(12)}"
+        turn_id = new_turn_id() if given.turn_id is None else given.turn_id
         check_key(turn_id, "turn_id")
         opening = open_with(given)
         body, content = opening.body(), opening.content()
@@ -112,7 +120,7 @@ class Session:
             opening=opening,
             body=body,
             content=content,
-            content_hash=opening.content_hash(),
+            content_hash=opening.content_hash(content),
             replace=replace_,
             when_suspended=when_suspended,
             companions=given.companions,
@@ -158,10 +166,16 @@ class Session:
             finally:
                 actor.forget(turn_id, future)
 
-    def observe(self, turn_id: str, *, after: int = 0) -> AsyncIterator[TurnEvent]:
+    def listen(self, turn_id: str) -> AbstractAsyncContextManager[Subscription]:
+        """Hear a turn that is yet to be started, for an ``observe`` that misses no live text."""
+        return self._runtime.sink.subscribe(self.ref, turn_id)
+
+    def observe(
+        self, turn_id: str, *, after: int = 0, live: Subscription | None = None
+    ) -> AsyncIterator[TurnEvent]:
         """Logged events after the cursor, then live ones; nothing missing, nothing twice. Ends
         after the terminal event; stays open over a park."""
-        return observe(self._runtime, self.ref, turn_id, after)
+        return observe(self._runtime, self.ref, turn_id, after, live)
 
     async def _record(self, turn_id: str) -> TurnRecord:
         record = await self._runtime.store.turn(self.ref, turn_id)
@@ -344,6 +358,10 @@ class Session:
             started_at=record.started_at,
             ended_at=record.ended_at,
         )
+
+
+def new_turn_id() -> str:
+    return f"turn_{secrets.token_hex(12)}"
 
 
 def check_key(key: str, what: str) -> None:

@@ -1,17 +1,35 @@
-"""The application: the route table on aiohttp, and problems for what no route takes."""
+"""The application: the route table on aiohttp, and problems for what no route takes.
+
+What the HTTP parser can't read reaches no route and no middleware: aiohttp answers it itself, in
+plain text, and logs a stack trace for what a stranger sent. ``HostRunner`` says it as the host says
+everything else. An application that embeds the gateway brings its own runner, and keeps aiohttp's
+answers.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
+from aiohttp.http_exceptions import LineTooLong
+from typing_extensions import override
 
 from gateway.engine.errors import GatewayError, NotFoundError, TooLargeError
 from gateway.host.api import Api
 from gateway.host.openapi import document
-from gateway.host.problems import BadRequestError, MethodError, json_response, problem
+from gateway.host.problems import (
+    BadRequestError,
+    MethodError,
+    json_response,
+    problem,
+    unforeseen,
+)
 from gateway.host.routes import all_routes
 from gateway.host.table import Call, Reply, Route, endpoint
+
+log = logging.getLogger("gateway.host")
 
 
 def make_app(api: Api) -> web.Application:
@@ -72,3 +90,56 @@ def _as_problem(error: web.HTTPException) -> GatewayError:
             return TooLargeError("the request is too large", fix="send less")
         case _:
             return BadRequestError(error.reason or "the request can't be understood")
+
+
+# -- below the application ---------------------------------------------------------------------------
+class HostRunner(web.AppRunner):
+    """Runs the host's application on connections that speak problems. No line per request is logged."""
+
+    def __init__(self, app: web.Application, *, shutdown_timeout: float) -> None:
+        super().__init__(app, access_log=None, shutdown_timeout=shutdown_timeout)
+
+    @override
+    async def _make_server(self) -> web.Server:
+        made = await super()._make_server()
+        return _Server(made.request_handler, request_factory=made.request_factory)
+
+
+class _Server(web.Server):
+    @override
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, loop=asyncio.get_running_loop(), access_log=None)  # type: ignore[arg-type]  # None: no log
+
+
+class _Connection(web.RequestHandler):
+    """One connection. It ends after an error: where the next request would begin, nobody knows."""
+
+    __slots__ = ()
+
+    @override
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if request.writer.output_size > 0:
+            raise ConnectionError("the response has begun, and can't become an error any more")
+        if status < 500:
+            # The parser's own words quote what was sent: a header may hold a token.
+            log.info("%s sent what isn't HTTP: %s", request.remote, type(exc).__name__)
+            response = problem(_refused(exc))
+        else:
+            failed = exc if isinstance(exc, Exception) else TimeoutError("it took too long")
+            response = unforeseen(failed, "a request", {})
+        response.force_close()
+        return response
+
+
+def _refused(exc: BaseException | None) -> BadRequestError:
+    if isinstance(exc, LineTooLong):
+        return BadRequestError("the request line or a header is too long", fix="send less in it")
+    return BadRequestError(
+        "this can't be read as an HTTP request", fix="check its request line and its headers"
+    )

@@ -22,6 +22,9 @@ from gateway.values import ApiToken, Right, Secret, is_loopback
 LOCAL = ApiToken("local", Secret(""))
 """The caller on a host without tokens."""
 
+ANONYMOUS = ApiToken("anonymous", Secret(""), frozenset(), ())
+"""Whoever calls an open route: nobody looked, so nothing is theirs to do."""
+
 _FORWARDED = frozenset({"forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip"})
 
 

@@ -6,6 +6,7 @@ What is heavy (a database driver, the model's SDK) is imported when the settings
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from gateway.engine.ports import EventSink, Model, SessionStore
 from gateway.engine.runtime import Runtime
 from gateway.host.api import Api
 from gateway.host.metrics import MeteredSink, Metrics
+from gateway.release import version
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.values import ApiToken
@@ -97,11 +99,26 @@ async def _stopped(runtime: Runtime) -> None:
 
 
 def _make_room(settings: Settings) -> None:
-    """The state directory, for this user alone, and the folder of the database."""
-    settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """The state directory, for this user alone, and the folder of the database. Tried now: what
+    can't be written later would cost turns an attempt."""
+    try:
+        settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.state):
+            pass
+    except OSError as error:
+        raise ConfigError(
+            f"can't write to the state directory {settings.state}: {error.strerror or error}",
+            fix="point GATEWAY_STATE at a directory that this user may make and write",
+        ) from error
     scheme, _, path = settings.database_url.partition(":///")
     if scheme == "sqlite" and path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"can't make the folder of the database {path}: {error.strerror or error}",
+                fix="point DATABASE_URL at a file in a folder that this user may write",
+            ) from error
 
 
 def load(settings: Settings, *, offline: bool = False) -> Loaded:
@@ -162,13 +179,3 @@ def make_sink(settings: Settings) -> EventSink:
             fix="unset REDIS_URL; readers on another host see durable events all the same",
         )
     return LocalSink()
-
-
-def version() -> str:
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("june-gateway")
-    except PackageNotFoundError:  # run from a checkout that isn't installed
-        return "0"

@@ -13,6 +13,7 @@ Starting and stopping hang on its life.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
@@ -27,9 +28,9 @@ from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import Json
 from gateway.engine.limits import Limits
 from gateway.engine.outcomes import Grant, Reset, Started, TurnInput, TurnResult
-from gateway.engine.ports import SessionStore
+from gateway.engine.ports import SessionStore, Subscription
 from gateway.engine.runtime import Runtime
-from gateway.engine.session import Session
+from gateway.engine.session import Session, new_turn_id
 from gateway.host.api import Api
 from gateway.host.app import add_routes
 from gateway.host.routes import channel_routes, turn_routes
@@ -202,11 +203,17 @@ class Context:
         when_suspended: WhenSuspended = "raise",
     ) -> AsyncIterator[TurnEvent]:
         """Start a turn and yield its events up to the terminal one or an open request."""
-        started = await self.run_detached(
-            message, session=session, replace=replace, when_suspended=when_suspended
-        )
-        async for event in self._follow(session, started.turn_id, after=0):
-            yield event
+        given = TurnInput(message=message) if isinstance(message, str) else message
+        turn_id = given.turn_id or new_turn_id()
+        async with self.session(session).listen(turn_id) as live:
+            await self.run_detached(
+                dataclasses.replace(given, turn_id=turn_id),
+                session=session,
+                replace=replace,
+                when_suspended=when_suspended,
+            )
+            async for event in self._follow(session, turn_id, after=0, live=live):
+                yield event
 
     async def resume_stream(  # noqa: PLR0913 - an answer has these parts
         self,
@@ -229,10 +236,12 @@ class Context:
             async for event in self._follow(session, turn_id, after=seen):
                 yield event
 
-    async def _follow(self, key: str, turn_id: str, after: int) -> AsyncIterator[TurnEvent]:
+    async def _follow(
+        self, key: str, turn_id: str, after: int, live: Subscription | None = None
+    ) -> AsyncIterator[TurnEvent]:
         opened = self.session(key)
         last = at_rest(opened, turn_id)
-        events = opened.observe(turn_id, after=after)
+        events = opened.observe(turn_id, after=after, live=live)
         async with aclosing(cast("AsyncGenerator[TurnEvent, None]", events)) as source:
             async for event in source:
                 yield event

@@ -157,6 +157,18 @@ _TURN_ROW: JsonObject = {
     "started_at": maybe(MOMENT),
     "ended_at": maybe(MOMENT),
 }
+_AUDIT_ROW: JsonObject = {
+    "number": COUNT,
+    "at": MOMENT,
+    "kind": text("What happened, such as outcome_unknown."),
+    "agent": text(),
+    "session": text(),
+    "turn_id": text(),
+    "subject": text("What it happened to; of a call, its step."),
+    "by": maybe(text()),
+    "digest": maybe(text()),
+    "outcome": text(),
+}
 _REQUEST: JsonObject = {
     "id": text("Opaque; what an answer names."),
     "name": text("The author's name for it."),
@@ -262,6 +274,7 @@ COMPONENTS: JsonObject = {
         " ".join([*_REQUEST, "agent", "session", "turn_id"]),
     ),
     "Approvals": obj({"approvals": listed(ref("Approval"))}, "approvals"),
+    "Audit": obj({"audit": listed(obj(_AUDIT_ROW, " ".join(_AUDIT_ROW)))}, "audit"),
     "Agents": obj(
         {
             "agents": listed(

@@ -16,7 +16,7 @@ from aiohttp import web
 from gateway.engine.errors import GatewayError, NotFoundError, TooLargeError
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.schema import check_value
-from gateway.host.auth import JSON, LOCAL, authenticate, require
+from gateway.host.auth import ANONYMOUS, JSON, authenticate, require
 from gateway.host.problems import (
     BadRequestError,
     MediaTypeError,
@@ -144,7 +144,7 @@ def _our_fault(error: GatewayError, where: str, headers: Mapping[str, str]) -> w
 async def _serve(
     api: Api, route: Route, request: web.Request, headers: dict[str, str]
 ) -> web.StreamResponse:
-    token = LOCAL
+    token = ANONYMOUS
     if not route.open:
         token = authenticate(request, api.tokens)
         if route.right is not None:

@@ -14,7 +14,7 @@ from gateway.engine.outcomes import (
     TurnResult,
     TurnSnapshot,
 )
-from gateway.engine.records import RequestSummary, SessionSummary, TurnSummary
+from gateway.engine.records import AuditEntry, RequestSummary, SessionSummary, TurnSummary
 from gateway.engine.wire import loads, message_from
 
 OPENING_CHARACTERS = 200
@@ -137,6 +137,21 @@ def answered_json(found: RequestSummary, answered: Answered) -> JsonObject:
         "outcome": answered.outcome,
         "votes": answered.votes,
         "quorum": answered.quorum,
+    }
+
+
+def audit_json(found: AuditEntry) -> JsonObject:
+    return {
+        "number": found.number,
+        "at": found.row.at,
+        "kind": found.row.kind,
+        "agent": found.row.agent,
+        "session": found.row.session,
+        "turn_id": found.row.turn_id,
+        "subject": found.row.subject,
+        "by": found.row.by,
+        "digest": found.row.digest,
+        "outcome": found.row.outcome,
     }
 
 

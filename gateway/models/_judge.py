@@ -7,12 +7,12 @@ outcome is decided only by a complete stream with a known stop reason, and silen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from gateway.engine.errors import ModelError, ModelUnavailableError
 from gateway.engine.kinds import JsonObject
 from gateway.engine.messages import Block, Opaque, Text, ToolCall
 from gateway.engine.model import NORMAL_STOPS, ModelReply, Usage
+from gateway.engine.struct import replace
 from gateway.models._accumulate import Message
 
 _FIX = {

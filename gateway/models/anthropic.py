@@ -22,7 +22,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from typing_extensions import override
@@ -31,7 +31,7 @@ from gateway.engine.errors import ConfigError, GatewayError, ModelError, ModelUn
 from gateway.engine.kinds import JsonObject
 from gateway.engine.model import Alive, ModelDelta, ModelReply, ModelRequest, Usage
 from gateway.engine.ports import MODEL_SEAM_VERSION, Model
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.models._accumulate import Accumulator, Message, StreamBroken, StreamError
 from gateway.models._failures import (
     Failure,

@@ -9,17 +9,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import replace
 from decimal import Decimal
 from typing import cast
 
 from typing_extensions import override
 
 from gateway.engine.errors import GatewayError, ModelError
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import JsonObject
 from gateway.engine.messages import Block, Opaque, Reasoning, Text, ToolCall
 from gateway.engine.model import ModelDelta, ModelReply, ModelRequest, TextDelta, Usage
 from gateway.engine.ports import MODEL_SEAM_VERSION, Model
+from gateway.engine.struct import replace
 from gateway.engine.wire import dumps
 
 Reply = Callable[[ModelRequest], ModelReply | Awaitable[ModelReply]]
@@ -27,16 +27,21 @@ Reply = Callable[[ModelRequest], ModelReply | Awaitable[ModelReply]]
 
 def _check(block: object) -> None:
     """A script is an author's code, and what it says is stored: it must be text and JSON."""
-    if isinstance(block, ToolCall):
-        try:
-            dumps(cast("Json", block.input))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise _wrong(f"calls {block.name} with what isn't JSON: {error}") from error
-    elif isinstance(block, Text):
-        if not isinstance(cast("object", block.text), str):
-            raise _wrong(f"says {type(block.text).__name__}, which isn't text")
-    elif not isinstance(block, Reasoning | Opaque):
+    if not isinstance(block, Text | ToolCall | Reasoning | Opaque):
         raise _wrong(f"holds {type(block).__name__}, which a model can't say")
+    if isinstance(block, Text) and not isinstance(cast("object", block.text), str):
+        raise _wrong(f"says {type(block.text).__name__}, which isn't text")
+    if isinstance(block, ToolCall):
+        _check_json(block.input, f"calls {block.name} with what isn't JSON")
+    if block.raw is not None:
+        _check_json(block.raw, "holds a raw block that isn't JSON")
+
+
+def _check_json(value: JsonObject, wrong: str) -> None:
+    try:
+        dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _wrong(f"{wrong}: {error}") from error
 
 
 def _wrong(what: str) -> ModelError:

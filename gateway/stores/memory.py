@@ -18,6 +18,7 @@ from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import (
     Ask,
+    AuditEntry,
     EditionRow,
     Fence,
     LocalCall,
@@ -72,10 +73,10 @@ class MemoryStore:
         if session is None and created:
             session = self._tables.draft_session(ref)
         plan = decide(self._view(session, ask))
-        self._tables.apply(session, plan.writes)
+        row = self._tables.apply(session, plan.writes)
         if session is not None and created:
             self._tables.keep_session(session)
-        return plan.result
+        return plan.result if plan.named is None else plan.named(plan.result, row)
 
     async def commit(self, fence: Fence, writes: Writes) -> None:
         await self._take_turns()
@@ -265,6 +266,26 @@ class MemoryStore:
         self._check_open()
         found = sorted(self._parked(), key=lambda pair: pair[1].created_at)
         return [self._summary(*pair) for pair in found[:limit]]
+
+    async def list_audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn_id: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> Sequence[AuditEntry]:
+        self._check_open()
+        found = [
+            AuditEntry(number=number, row=row)
+            for number, row in enumerate(self._tables.audit(), 1)
+            if (before is None or number < before)
+            and agent in {None, row.agent}
+            and session in {None, row.session}
+            and turn_id in {None, row.turn_id}
+        ]
+        return found[::-1][:limit]
 
     async def usage_totals(self, turn: TurnRow) -> JsonObject:
         self._check_open()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
 from gateway.engine.errors import DuplicateClaimError, WriteConflictError
 from gateway.engine.kinds import OPEN_STATES, Millis, SessionId, SessionRef, TurnRow
+from gateway.engine.limits import SYSTEM_CLOCK
 from gateway.engine.records import (
     NEW_TURN,
+    Audit,
     Claim,
     Companion,
     EventRow,
@@ -23,12 +24,9 @@ from gateway.engine.records import (
     VoteRow,
     Writes,
 )
+from gateway.engine.struct import replace
 
 Row = TypeVar("Row")
-
-
-def wall() -> Millis:
-    return Millis(time.time_ns() // 1_000_000)
 
 
 @dataclass(slots=True)
@@ -88,16 +86,20 @@ class Tables:
         self.companions: dict[str, list[Companion]] = {}
         self._rows = 0
 
+    def audit(self) -> list[Audit]:
+        rows = self.companions.get(Audit.TABLE, [])
+        return [row for row in rows if isinstance(row, Audit)]
+
     def draft_session(self, ref: SessionRef) -> SessionTable:
-        now = wall()
+        now = SYSTEM_CLOCK.now()
         return SessionTable(SessionId(len(self.sessions) + 1), ref, now, now)
 
     def keep_session(self, session: SessionTable) -> None:
         self.sessions[session.ref] = session
         self.by_id[session.id] = session
 
-    def apply(self, session: SessionTable | None, writes: Writes) -> None:
-        """All of it or, raising, none of it."""
+    def apply(self, session: SessionTable | None, writes: Writes) -> TurnRow:
+        """All of it or, raising, none of it. The new turn's number, if there is one."""
         fresh = self._draft_turn(session, writes)
         _Check(self, session, fresh).run(writes)
         if session is not None:
@@ -114,6 +116,7 @@ class Tables:
             turn = self.turns[record.row]
             turn.record = replace(turn.record, content=None)
         self._apply_rest(writes, fresh)
+        return NEW_TURN if fresh is None else fresh.record.row
 
     def _apply_rest(self, writes: Writes, fresh: TurnTable | None) -> None:
         for mark in _named(writes.cancels, fresh):
@@ -146,7 +149,7 @@ class Tables:
             session.next_number = fresh.record.number + 1
             self.turns[fresh.record.row] = fresh
         if writes.session is not None or fresh is not None or writes.turns:
-            session.active_at = wall()
+            session.active_at = SYSTEM_CLOCK.now()
         for row in _named(writes.messages, fresh):
             turn_id = self._turn(row.turn, fresh).record.turn_id
             told = replace(row, turn_id=turn_id)

@@ -12,6 +12,7 @@ from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.ports import SessionStore, StoreCapabilities
 from gateway.engine.records import (
     Ask,
+    AuditEntry,
     EditionRow,
     Fence,
     LocalCall,
@@ -139,6 +140,19 @@ class CrashingStore:
 
     async def list_requests(self, *, limit: int = 50) -> Sequence[RequestSummary]:
         return await self._alive().list_requests(limit=limit)
+
+    async def list_audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn_id: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> Sequence[AuditEntry]:
+        return await self._alive().list_audit(
+            agent=agent, session=session, turn_id=turn_id, before=before, limit=limit
+        )
 
     async def usage_totals(self, turn: TurnRow) -> JsonObject:
         return await self._alive().usage_totals(turn)

@@ -23,6 +23,7 @@ from gateway.engine.errors import InvalidInputError, SchemaTooNewError, StoreUna
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import NO_WRITES, Ask, Plan, SessionPatch, Writes
+from tests.conformance.store.audit import AuditPromises
 from tests.conformance.store.checkpoints import CheckpointPromises
 from tests.conformance.store.local import HandlePromises, LocalPromises
 from tests.conformance.store.reads import OpenWorkPromises, ReadingPromises, ViewPromises
@@ -171,6 +172,7 @@ class StoreSuite(
     ReadingPromises,
     ViewPromises,
     OpenWorkPromises,
+    AuditPromises,
     LocalPromises,
     HandlePromises,
     OddPromises,

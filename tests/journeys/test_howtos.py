@@ -57,7 +57,7 @@ async def test_the_gateway_inside_an_application(
 
 
 async def test_a_backup_and_a_look_at_unknown_outcomes(
-    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Shell(made)
     shell.ok("ask", "open on sunday?", "--session", "s1")
@@ -68,10 +68,22 @@ async def test_a_backup_and_a_look_at_unknown_outcomes(
             " values (1, 'outcome_unknown', 'shop', 's1', 't1', 'tool:1:call', 'unknown')"
         )
     monkeypatch.chdir(made)
+    alone = shell.ok("audit", "--json").list
     with Serving(shell):
         for block in blocks("docs/operations.md", "python"):
             exec(compile(block.code, write(made, block.code), "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out == "1\tshop\ts1\tt1\ttool:1:call\n"
+        through_the_host = shell.ok("audit", "--json", "--session", "s1", "--turn", "t1").list
+        assert shell.ok("audit", "--json", "--session", "s2").list == []
+        assert shell.ok("audit", "--json", "--before", "1").list == []
+        (line,) = shell.ok("audit", "--limit", "1").out.splitlines()
+    assert alone == through_the_host == [
+        {
+            "number": 1, "at": 1, "kind": "outcome_unknown", "agent": "shop", "session": "s1",
+            "turn_id": "t1", "subject": "tool:1:call", "by": None, "digest": None,
+            "outcome": "unknown",
+        }
+    ]  # fmt: skip
+    assert line.split("\t")[2:] == ["outcome_unknown", "s1", "t1", "tool:1:call", "unknown", ""]
     shown = shell.run("sessions", "--json", env={"DATABASE_URL": "sqlite:///backup.db"})
     assert [row["session"] for row in shown.list] == ["s1"]
 

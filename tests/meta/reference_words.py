@@ -115,7 +115,7 @@ SETTINGS = {
     "REDIS_URL": "must be unset: this release shares no live events between hosts",
     "PORT": "where to listen; 0 takes a free port",
     "GATEWAY_HOST": "the address to listen on",
-    "GATEWAY_API_TOKEN": "the token with every right; `serve` doesn't start without a token",
+    "GATEWAY_API_TOKEN": "the token with every right, at least 16 characters; `serve` doesn't start without a token",
     "GATEWAY_AGENT": "the agent directory",
     "GATEWAY_MODEL": "goes before the agent's own model; `scripted` runs `offline.py`",
     "GATEWAY_CHAT_PATH": "where the chat route answers",
@@ -153,7 +153,7 @@ RIGHTS = {
     "chat": "start, cancel and reset",
     "read": "look at everything",
     "resume": "answer requests",
-    "admin": "all of these, and end turns of a channel's sessions",
+    "admin": "all of these, read the audit, and end turns of a channel's sessions",
 }
 
 EXITS = {

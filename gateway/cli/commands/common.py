@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 
 import click
@@ -15,6 +14,7 @@ from gateway.cli.problem import Problem
 from gateway.cli.text import STATE_MARK, STATE_STYLE, arguments, one_line
 from gateway.cli.timeline import object_of, text_of
 from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.limits import SYSTEM_CLOCK
 
 AGENT = click.option("--agent", metavar="NAME", help="Which agent, where there are several.")
 LIMIT = click.option(
@@ -25,7 +25,7 @@ SEARCHED = 500
 
 
 def now() -> int:
-    return time.time_ns() // 1_000_000
+    return SYSTEM_CLOCK.now()
 
 
 def state_part(state: str, out: Out) -> Part:

@@ -1,11 +1,11 @@
-"""``gateway status``: one screen for whoever is on call."""
+"""``gateway status`` and ``gateway audit``: for whoever is on call, now and afterwards."""
 
 from __future__ import annotations
 
 import click
 
 from gateway.cli.base import Command, pass_out
-from gateway.cli.commands.common import now
+from gateway.cli.commands.common import AGENT, LIMIT, now
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
 from gateway.cli.text import ago, count
@@ -75,3 +75,49 @@ def _items(found: Json) -> list[Json]:
 
 def _texts(found: Json) -> list[str]:
     return [text_of(item) for item in _items(found)]
+
+
+@click.command(cls=Command, short_help="What somebody may have to answer for.")
+@click.option("--session", metavar="KEY", help="Only what concerns this session.")
+@click.option("--turn", metavar="TURN", help="Only what concerns this turn.")
+@AGENT
+@click.option(
+    "--before", type=click.IntRange(1, 10**18 - 1), metavar="NUMBER", help="Only rows below it."
+)
+@LIMIT
+@pass_out
+def audit(
+    out: Out,
+    session: str | None,
+    turn: str | None,
+    agent: str | None,
+    before: int | None,
+    limit: int,
+) -> None:
+    """The latest audit rows: calls whose outcome nobody knows, and what else was done that an
+    operator may have to look into. They hold no text and outlive the conversation."""
+    with at_desk(out) as (portal, desk):
+        found = portal.call(
+            desk.audit(agent=agent, session=session, turn=turn, before=before, limit=limit)
+        )
+    if out.json:
+        out.data([*found])
+        return
+    if not found:
+        out.note("nothing here")
+        return
+    at = now()
+    out.table(
+        ["NUMBER", "WHEN", "KIND", "SESSION", "TURN", "SUBJECT", "OUTCOME", "BY"],
+        [
+            [
+                str(whole(row.get("number"))),
+                out.when(whole(row.get("at")), at),
+                *(text_of(row.get(name)) for name in ("kind", "session", "turn_id", "subject")),
+                *(text_of(row.get(name)) for name in ("outcome", "by")),
+            ]
+            for row in found
+        ],
+    )
+    if len(found) >= limit:
+        out.note(f"the latest {limit}; older ones with --before {whole(found[-1].get('number'))}")

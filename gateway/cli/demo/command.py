@@ -33,7 +33,7 @@ def demo(out: Out, keep: bool) -> None:
     Always scripted, whatever keys are set. Each line marked ✓ was checked, not assumed; the exit
     code is 0 only if all of them held.
     """
-    from gateway.cli.app import version
+    from gateway.release import version
 
     quieten(out)
     agent = Path(gateway.__file__).parents[1] / "agent"

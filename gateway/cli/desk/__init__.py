@@ -42,6 +42,16 @@ class Desk(Protocol):
         """One request by its whole id, also when it was answered: then with who and how."""
         ...
 
+    async def audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]: ...
+
     async def decide(
         self, request: JsonObject, value: Json, *, reason: str | None = None
     ) -> JsonObject:

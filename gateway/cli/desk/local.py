@@ -93,6 +93,20 @@ class LocalDesk:
             raise NotFoundError(f"no request {id!r}", fix="gateway approvals list")
         return views.approval_json(found)
 
+    async def audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]:
+        found = await self._store.list_audit(
+            agent=agent, session=session, turn_id=turn, before=before, limit=limit
+        )
+        return [views.audit_json(row) for row in found]
+
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
         found = Session(self._reading(), SessionRef(agent, session))
         return views.snapshot_json(await found.snapshot(turn_id), session)

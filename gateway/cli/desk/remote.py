@@ -68,6 +68,20 @@ class RemoteDesk:
     async def approval(self, id: str) -> JsonObject:  # noqa: A002
         return object_of(await self._client.get(f"/approvals/{segment(id)}"))
 
+    async def audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]:
+        query = _query(agent=agent, session=session, turn=turn, limit=str(limit))
+        if before is not None:
+            query["before"] = str(before)
+        return _items(await self._client.get("/audit", query), "audit")
+
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
         return object_of(await self._client.get(_turn(agent, session, turn_id)))
 

@@ -5,7 +5,6 @@ Each looks at the session under its lock and returns what to write; nothing here
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from gateway.engine import events as ev
@@ -33,7 +32,7 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.engine.wire import message_from
 
 Replace = bool | Literal["speaker"]
@@ -70,6 +69,7 @@ class Accepted:
 
 
 def accept(view: SessionView, ref: SessionRef, asked: Acceptance) -> Plan[Accepted]:
+    """Put a turn in line. ``writes.new_turn`` is set if it is new."""
     session = _existing(view)
     if view.turn is not None:
         return Plan(Accepted(_known(view.turn, view, asked)))

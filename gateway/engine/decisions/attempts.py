@@ -6,11 +6,17 @@ Every attempt first raises the session's epoch and commits; only then does it re
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TypedDict
 
 from gateway.engine import events as ev
-from gateway.engine.decisions.admission import ViewChanged, apply_reset
+from gateway.engine.decisions.admission import (
+    Acceptance,
+    Accepted,
+    ViewChanged,
+    accept,
+    apply_reset,
+)
 from gateway.engine.decisions.closing import (
     Ending,
     Scene,
@@ -23,7 +29,7 @@ from gateway.engine.decisions.opening import Opening, opening_from
 from gateway.engine.decisions.policy import FrozenSurface, surface_from
 from gateway.engine.decisions.position import AskModel, Move, RunCalls, next_move
 from gateway.engine.errors import StaleAttemptError
-from gateway.engine.kinds import Millis, SessionRef
+from gateway.engine.kinds import Millis, SessionRef, TurnRow
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition
 from gateway.engine.outcomes import Reset
@@ -39,7 +45,7 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.engine.tool import Tool
 from gateway.engine.wire import message_body, message_from
 from gateway.engine.wire.events import event_row
@@ -121,6 +127,39 @@ def begin(view: SessionView, by: Taker) -> Plan[Taken]:
     return _take(view, session, record, by)
 
 
+@struct(frozen=True, slots=True)
+class Entered:
+    """A turn was accepted, and begun in the same transaction if nothing stood before it."""
+
+    accepted: Accepted
+    begun: Begun | None = None
+
+
+def enter(view: SessionView, ref: SessionRef, asked: Acceptance, by: Taker | None) -> Plan[Entered]:
+    """Accept a turn; if its session rests and ``by`` may run it, take hold of it at once."""
+    plan = accept(view, ref, asked)
+    record, session = plan.writes.new_turn, view.session
+    rests = session is not None and session.reset_at is None and not view.open
+    if by is None or record is None or session is None or not rests:
+        return Plan(Entered(plan.result), plan.writes)
+    begun, writes = _hold(view, session, record, by, asked.opening)
+    writes = replace(
+        writes,
+        new_turn=replace(begun.record, content=None),
+        turns=(),
+        opened=(),
+        companions=plan.writes.companions,
+    )
+    return Plan(Entered(plan.result, begun), writes, named=_numbered)
+
+
+def _numbered(entered: Entered, row: TurnRow) -> Entered:
+    begun = entered.begun
+    if begun is None:
+        return entered
+    return Entered(entered.accepted, replace(begun, record=replace(begun.record, row=row)))
+
+
 def blame(record: TurnRecord, *, only: bool) -> TurnRecord:
     """A process died while it drove this turn. If nothing else ran, it is the turn's doing; among
     several, each is a suspect."""
@@ -178,7 +217,13 @@ class _Opened(TypedDict, total=False):
 
 
 def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker) -> Plan[Taken]:
-    opening = opening_from(record.body, record.content)
+    begun, writes = _hold(view, session, record, by, opening_from(record.body, record.content))
+    return Plan(begun, writes)
+
+
+def _hold(
+    view: SessionView, session: SessionRow, record: TurnRecord, by: Taker, opening: Opening
+) -> tuple[Begun, Writes]:
     resumed = record.request is not None
     events: list[ev.TurnEvent] = []
     message: Message | None = None
@@ -241,7 +286,7 @@ def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker)
         more=any(t.number > record.number for t in view.open),
         fresh=message is not None,
     )
-    return Plan(begun, writes)
+    return begun, writes
 
 
 def _row(message: Message, generation: int, record: TurnRecord) -> MessageRow:

@@ -7,7 +7,7 @@ that the next model call never meets a call without one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import cast
 
 from gateway.engine import events as ev
@@ -31,7 +31,7 @@ from gateway.engine.records import (
     TurnRecord,
     Writes,
 )
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.engine.wire import block_from, dumps, loads, message_body
 from gateway.engine.wire.events import error_of, event_row, summary
 

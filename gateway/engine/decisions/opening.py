@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Literal, cast
 
 from gateway.engine.kinds import Json, JsonObject, Speaker, Trust
@@ -15,6 +16,7 @@ from gateway.engine.wire import (
     clean,
     digest,
     dumps,
+    dumps_known,
     speaker_from,
     speaker_json,
     versioned,
@@ -48,12 +50,13 @@ class Opening:
         return dumps(self._json())
 
     def content(self) -> str:
-        return dumps({"v": WIRE_VERSION, "blocks": self._blocks()})
+        blocks: list[Json] = [block_json(block) for block in self.blocks]
+        return dumps_known({"v": WIRE_VERSION, "blocks": blocks})
 
-    def content_hash(self) -> str:
+    def content_hash(self, content: str) -> str:
         """What makes two deliveries of one turn id the same turn: content, speaker, source."""
         same: JsonObject = {
-            "blocks": self._blocks(),
+            "content": hashlib.sha256(content.encode()).hexdigest(),
             "trigger": self.trigger,
             "by": self.by,
             "source": self.source,
@@ -61,9 +64,6 @@ class Opening:
             "speaker": None if self.speaker is None else self.speaker.id,
         }
         return digest(same)[:32]
-
-    def _blocks(self) -> list[Json]:
-        return [block_json(block) for block in self.blocks]
 
     def _json(self) -> JsonObject:
         return {

@@ -6,7 +6,6 @@ answer (403), the value (422).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from gateway.engine import events as ev
@@ -41,7 +40,7 @@ from gateway.engine.records import (
     Writes,
 )
 from gateway.engine.schema import check_value
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.engine.wire import WIRE_VERSION, dumps, versioned
 from gateway.engine.wire.events import event_row
 

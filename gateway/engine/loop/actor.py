@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from gateway.engine.decisions.admission import ViewChanged
@@ -28,6 +28,7 @@ from gateway.engine.outcomes import Reset, TurnResult
 from gateway.engine.records import Ask, RequestRecord, TurnRecord
 from gateway.engine.steps.attempt import Attempt, Transcript, World
 from gateway.engine.steps.signals import Cancelled, Drained, TurnFailure
+from gateway.engine.struct import replace
 from gateway.engine.tool import Tool
 from gateway.engine.wire import edition_from, message_from
 
@@ -65,6 +66,8 @@ class Actor:
         """Cancellations that came while their turn's attempt was being set up."""
         self._warm: Warm | None = None
         self._wake = False
+        self._offered = False
+        """A turn is being accepted that may begin in the same transaction."""
         self._conflicts = 0
         self.driver: asyncio.Task[None] | None = None
 
@@ -73,6 +76,7 @@ class Actor:
         """No turn running or queued, no reset pending, no live subscriber."""
         return (
             self.driver is None
+            and not self._offered
             and not self.live
             and not self._waiters
             and not self._resets
@@ -134,25 +138,54 @@ class Actor:
                 reset.set_exception(stopping)
 
     # -- driving ---------------------------------------------------------------------------------------
-    def wake(self) -> None:
-        """There may be a turn to run."""
-        self._wake = True
-        if self.driver is None and not self.runtime.draining and not self.quarantined:
-            ref = self.world.ref
-            self.driver = self.world.tasks.start(self._drive(), f"session {ref.agent}/{ref.key}")
+    async def offer(self) -> Taker | None:
+        """The right to begin the session's next turn where it is accepted, if nothing runs here and
+        there is a place. ``wake`` must follow, with what came of it."""
+        if self.driver is not None or self._offered or self.runtime.shared:
+            return None
+        if self.quarantined or not await self.runtime.gate.enter_now():
+            return None
+        self._offered = True
+        return self._taker(alone=False)
 
-    async def _drive(self) -> None:
+    def wake(self, begun: Begun | None = None, *, offered: bool = False) -> None:
+        """There may be a turn to run; ``begun`` is one that this process has hold of already."""
+        if offered:
+            self._offered = False
+            if begun is None:
+                self.runtime.gate.leave()
+        self._wake = True
+        resting = self.driver is None and not self._offered
+        if begun is not None or (resting and not self.runtime.draining and not self.quarantined):
+            ref = self.world.ref
+            self.driver = self.world.tasks.start(
+                self._drive(begun), f"session {ref.agent}/{ref.key}"
+            )
+
+    async def _drive(self, begun: Begun | None) -> None:
+        gate = self.runtime.gate
+        inside = begun is not None
         try:
             failures = 0
-            while self._wake and not self.runtime.draining:
+            while inside or (self._wake and not self.runtime.draining):
                 self._wake = False
                 try:
-                    async with self.runtime.gate.beside():
-                        self._wake = await self.take_turn() or self._wake
+                    if not inside:
+                        await gate.enter()
+                        inside = True
+                    more = await (self.take_turn() if begun is None else self._run(begun))
+                    self._wake = more or self._wake
                     failures = 0
                 except StoreUnavailableError as error:
                     failures += 1
+                    gate.leave()
+                    inside = False
                     await self._wait_for_store(failures, error)
+                finally:
+                    begun = None
+                    if inside:
+                        gate.leave()
+                        inside = False
         finally:
             self.driver = None
             if self._wake:
@@ -196,9 +229,9 @@ class Actor:
             await self._run(taken)
         self.wake()
 
-    async def _begin(self, *, alone: bool) -> Taken:
+    def _taker(self, *, alone: bool) -> Taker:
         runtime = self.runtime
-        taker = Taker(
+        return Taker(
             ref=self.world.ref,
             editions=partial(runtime.edition_for, self.world.agent),
             stored=runtime.stored_editions,
@@ -208,6 +241,9 @@ class Actor:
             tools=self.world.agent.tools,
             now=self.world.clock.now(),
         )
+
+    async def _begin(self, *, alone: bool) -> Taken:
+        taker = self._taker(alone=alone)
         store, ref = self.world.store, self.world.ref
         try:
             return await store.amend(ref, HEAD, partial(begin, by=taker))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
 
 class Gate:
@@ -17,18 +15,24 @@ class Gate:
         self._open.set()
         self.waiting = 0
 
-    @asynccontextmanager
-    async def beside(self) -> AsyncGenerator[None]:
+    async def enter(self) -> None:
+        """Wait for a place among the turns that run; ``leave`` gives it back."""
         self.waiting += 1
         try:
             await self._open.wait()
             await self._slots.acquire()
         finally:
             self.waiting -= 1
-        try:
-            yield
-        finally:
-            self._slots.release()
+
+    async def enter_now(self) -> bool:
+        """Take a place if there is one at once."""
+        if self._slots.locked() or not self._open.is_set():
+            return False
+        await self._slots.acquire()
+        return True
+
+    def leave(self) -> None:
+        self._slots.release()
 
     def close(self) -> None:
         self._open.clear()

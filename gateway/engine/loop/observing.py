@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 
 from gateway.engine.errors import NotFoundError, RequestError
 from gateway.engine.events import TurnEvent
@@ -21,16 +22,17 @@ class ReaderCut(RequestError):
 
 
 async def observe(
-    runtime: Home, ref: SessionRef, turn_id: str, after: int
+    runtime: Home, ref: SessionRef, turn_id: str, after: int, heard: Subscription | None
 ) -> AsyncIterator[TurnEvent]:
-    """Subscribe first, then read the log, then follow: what commits in between is in one of the
+    """Subscribe first, unless ``heard`` listens already, then read the log, then follow: what commits in between is in one of the
     two, and ``seq`` tells which was seen. The log is read again after each silence, so that a lost
     notice, or an event of another process, arrives all the same."""
     store = runtime.store
     record = await store.turn(ref, turn_id)
     if record is None:
         raise NotFoundError(f"no turn {turn_id!r} in this session")
-    async with runtime.sink.subscribe(ref, turn_id) as live:
+    listening = runtime.sink.subscribe(ref, turn_id) if heard is None else nullcontext(heard)
+    async with listening as live:
         while True:
             async for event in _logged(runtime, ref, record, after):
                 after = event.seq or after

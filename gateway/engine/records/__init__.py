@@ -32,6 +32,7 @@ from gateway.engine.records.rows import (
 )
 from gateway.engine.records.views import (
     Ask,
+    AuditEntry,
     LoggedEvent,
     OpenSession,
     RequestSummary,
@@ -57,6 +58,7 @@ __all__ = [
     "PARKED",
     "Ask",
     "Audit",
+    "AuditEntry",
     "CancelMark",
     "Claim",
     "Companion",

@@ -7,7 +7,7 @@ from typing import Literal
 from gateway.engine.kinds import (
     SessionRef,
 )
-from gateway.engine.records.companions import UsageRow
+from gateway.engine.records.companions import Audit, UsageRow
 from gateway.engine.records.rows import (
     EventRow,
     MessageRow,
@@ -95,3 +95,11 @@ class RequestSummary:
     ref: SessionRef
     request: RequestRecord
     votes: int
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """An audit row as read back. ``number`` rises with each row of the store: it is the cursor."""
+
+    number: int
+    row: Audit

@@ -78,6 +78,8 @@ class Plan(Generic[T]):
 
     result: T
     writes: Writes = NO_WRITES
+    named: Callable[[T, TurnRow], T] | None = None
+    """Puts the new turn's number into a result that speaks of it."""
 
 
 class SqlHandle(Protocol):

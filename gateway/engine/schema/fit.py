@@ -7,21 +7,24 @@ schema is written.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
-from functools import lru_cache
-from typing import Annotated, cast
+from typing import cast
 from uuid import UUID
 
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType] - untyped
-from pydantic import StringConstraints, TypeAdapter
-from pydantic import ValidationError as NotMatched
 
 from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.schema.bounded import (
+    check_named_by_pattern,
+    check_other_names,
+    check_pattern,
+    resolve,
+    unnamed,
+)
 
 DECIMAL_PATTERN = r"^-?\d+(\.\d+)?$"
 _SHOWN = 5
@@ -41,39 +44,20 @@ def make_validator(schema: JsonObject) -> Validator:
         # Also because jsonschema would fetch what a reference names by its address.
         if not _leads_somewhere(reference, schema):
             raise ValueError(f"{reference!r} leads to nothing inside the schema")
-    return _WITH_PATTERNS(schema, format_checker=_formats())
-
-
-def _pattern(
-    _validator: Validator, pattern: str, value: object, _schema: object
-) -> Iterable[ValidationError]:
-    if isinstance(value, str) and not _matcher(pattern)(value):
-        yield ValidationError("doesn't match the pattern")
-
-
-@lru_cache(maxsize=256)
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    """In time that is linear in the text: whoever answers chooses it, and a pattern like
-    ``^(a+)+$`` would let 40 letters stop the process. Only what asks for looking around or back,
-    which can't be had so, is left to Python."""
-    try:
-        text = TypeAdapter[str](Annotated[str, StringConstraints(strict=True, pattern=pattern)])
-    except Exception:  # noqa: BLE001 - pydantic's own error for it isn't among its public names
-        found = re.compile(pattern)
-        return lambda value: found.search(value) is not None
-
-    def matches(value: str) -> bool:
-        try:
-            text.validate_python(value)
-        except NotMatched:
-            return False
-        return True
-
-    return matches
+    # With a dialect named, jsonschema would go on with its own validator where a reference leads.
+    rules = {name: part for name, part in schema.items() if name != "$schema"}
+    return _BOUNDED(rules, format_checker=_formats())
 
 
 _extend = cast("Callable[..., type[Draft202012Validator]]", extend)
-_WITH_PATTERNS = _extend(Draft202012Validator, {"pattern": _pattern})
+_BOUNDED = _extend(
+    Draft202012Validator,
+    {
+        "pattern": check_pattern,
+        "patternProperties": check_named_by_pattern,
+        "additionalProperties": check_other_names,
+    },
+)
 
 
 def _references(schema: Json) -> Iterable[str]:
@@ -88,17 +72,10 @@ def _references(schema: Json) -> Iterable[str]:
 
 
 def _leads_somewhere(reference: str, schema: JsonObject) -> bool:
-    if reference != "#" and not reference.startswith("#/"):
+    try:
+        resolve(reference, schema)
+    except LookupError:
         return False
-    here: Json = schema
-    for step in reference.removeprefix("#").split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, dict) and name in here:
-            here = here[name]
-        elif isinstance(here, list) and name.isdecimal() and int(name) < len(here):
-            here = here[int(name)]
-        else:
-            return False
     return True
 
 
@@ -245,9 +222,7 @@ def _inner(cause: ValidationError) -> str:
 
 
 def _unknown_fields(error: ValidationError) -> str:
-    known = cast("dict[str, Json]", cast("JsonObject", error.schema).get("properties", {}))
-    given = cast("dict[str, Json]", error.instance)
-    unknown = [name for name in given if name not in known]
+    unknown = unnamed(cast("JsonObject", error.instance), cast("JsonObject", error.schema))
     return f"has no field {_listed(unknown)}" if unknown else _short(error.message)
 
 

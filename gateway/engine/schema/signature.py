@@ -153,11 +153,12 @@ class SchemaGenerator(GenerateJsonSchema):
 
     @override
     def decimal_schema(self, schema: Any) -> JsonSchemaValue:
-        """Without a pattern any text at all would pass for a number."""
+        """Without a pattern any text at all would pass for a number. Some releases of pydantic
+        write one of their own, which looks ahead."""
         out = super().decimal_schema(schema)
         for branch in cast("list[dict[str, object]]", out.get("anyOf", [])):
             if branch.get("type") == "string":
-                branch.setdefault("pattern", DECIMAL_PATTERN)
+                branch["pattern"] = DECIMAL_PATTERN
         return out
 
 
@@ -188,13 +189,15 @@ def _untitled(part: Json) -> Json:
 def _validator(
     model: type[BaseModel], names: tuple[str, ...]
 ) -> Callable[[JsonObject], Mapping[str, object]]:
+    read = cast("Callable[..., BaseModel]", model.__pydantic_validator__.validate_json)
+
     def validate(arguments: JsonObject) -> Mapping[str, object]:
         text = strict_text(arguments)
         if text is None:
             raise InvalidToolInput("the arguments hold a number or a text that isn't valid JSON")
         try:
             # JSON mode, strict: a date may be text, but "yes" is no boolean and "5" no number.
-            filled = model.model_validate_json(text, strict=True)
+            filled = read(text, strict=True)
         except ValidationError as error:
             raise InvalidToolInput(explain(error, arguments, names)) from None
         except Exception as error:
@@ -210,11 +213,14 @@ def _validator(
     return validate
 
 
+_STRICT = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
+
+
 def strict_text(value: Json) -> str | None:
     """The value as strict JSON, or ``None`` where it has no such form: NaN, half a surrogate
     pair, nesting without end. ``5.0`` is written ``5``: JSON has one kind of number."""
     try:
-        text = json.dumps(_whole(value), allow_nan=False, ensure_ascii=False)
+        text = _STRICT.encode(_whole(value))
         text.encode()
     except (ValueError, RecursionError, TypeError):
         return None

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateway.engine.errors import InputRequestError, InvalidInputError
 from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.schema.bounded import refuse_unbounded
 from gateway.engine.schema.fit import make_validator, problems_of
 from gateway.engine.schema.jsonable import to_json
 from gateway.engine.schema.signature import SchemaGenerator, explain, strict_text, without_titles
@@ -39,13 +40,21 @@ def value_schema(schema: object) -> JsonObject:
 def _given_schema(schema: Mapping[object, object]) -> JsonObject:
     try:
         value = cast("JsonObject", to_json(schema))
-        _validator(canonical(value))
+        text = canonical(value)
+        _validator(text)
     except (TypeError, ValueError) as error:
         raise InputRequestError(
             f"the schema of a request is no JSON schema: {error}",
             fix="pass a Python type such as bool, or a valid JSON schema",
         ) from error
+    _bounded(text)
     return value
+
+
+@lru_cache(maxsize=512)
+def _bounded(schema_text: str) -> None:
+    """Once for each schema. Raises ``InputRequestError``."""
+    refuse_unbounded(cast("JsonObject", json.loads(schema_text)))
 
 
 @lru_cache(maxsize=256)
@@ -61,7 +70,9 @@ def _type_schema(kind: object) -> str:
             fix="pass a type with a JSON form (bool, str, Literal, an Enum, a dataclass, a pydantic"
             " model) or a JSON schema",
         ) from error
-    return json.dumps(without_titles(cast("JsonObject", schema)))
+    plain = without_titles(cast("JsonObject", schema))
+    refuse_unbounded(plain)
+    return json.dumps(plain)
 
 
 def _adapter(kind: object) -> TypeAdapter[object]:

@@ -6,9 +6,8 @@ It owns the turn's mutable state in memory. All it writes goes through ``commit`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from gateway.engine import events as ev
 from gateway.engine.agent import AgentDef
@@ -22,7 +21,7 @@ from gateway.engine.ports import EventSink, SessionStore
 from gateway.engine.records import Fence, MessageRow, RequestRecord, StepRow, TurnRecord, Writes
 from gateway.engine.steps.signals import Cancelled, TurnStopped
 from gateway.engine.steps.tasks import Tasks
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.engine.tool import Tool
 from gateway.engine.wire import message_body
 
@@ -164,26 +163,25 @@ class Attempt:
         if self._stop is not None:
             raise self._stop
 
-    @contextmanager
-    def interruptible(self) -> Generator[None]:
+    def interruptible(self) -> _Interruptible:
         """A stop cancels what is awaited here. A cancellation from outside always wins."""
+        return _Interruptible(self)
+
+    def begin_wait(self) -> None:
         self.boundary()
         self._interruptible = True
-        try:
-            yield
-        except asyncio.CancelledError:
-            if self._stop is None or self._task is None:
-                raise
+
+    def end_wait(self, error: BaseException | None) -> None:
+        self._interruptible = False
+        if error is None:
+            self._settle_cancels()
+            self.boundary()
+        elif isinstance(error, asyncio.CancelledError) and self._stop and self._task:
             own, self._own_cancels = self._own_cancels, 0
             for _ in range(own):
                 self._task.uncancel()
-            if self._task.cancelling():
-                raise
-            raise self._stop from None
-        finally:
-            self._interruptible = False
-        self._settle_cancels()
-        self.boundary()
+            if not self._task.cancelling():
+                raise self._stop from None
 
     def _settle_cancels(self) -> None:
         """A cancel of ours may have been asked for after the awaited thing ended."""
@@ -195,16 +193,18 @@ class Attempt:
     def touch(self) -> None:
         self.alive_at = self.world.clock.monotonic()
 
-    @contextmanager
-    def alive_for(self, seconds: float) -> Generator[None]:
+    def alive_for(self, seconds: float) -> _AliveFor:
         """A tool runs, or the engine waits to retry: silence counts from its end on."""
+        return _AliveFor(self, seconds)
+
+    def expect_silence(self, seconds: float) -> float:
         moment = self.world.clock.monotonic() + seconds
         self._waits.append(moment)
-        try:
-            yield
-        finally:
-            self._waits.remove(moment)
-            self.touch()
+        return moment
+
+    def silence_over(self, moment: float) -> None:
+        self._waits.remove(moment)
+        self.touch()
 
     def ran(self) -> Millis:
         """Running time so far, this attempt included, in milliseconds."""
@@ -265,6 +265,33 @@ class Attempt:
         if events:
             self.touch()
             await self.world.publish(self.world.ref, events)
+
+
+class _Interruptible:
+    __slots__ = ("_attempt",)
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+
+    def __enter__(self) -> None:
+        self._attempt.begin_wait()
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._attempt.end_wait(error)
+
+
+class _AliveFor:
+    __slots__ = ("_attempt", "_moment")
+
+    def __init__(self, attempt: Attempt, seconds: float) -> None:
+        self._attempt = attempt
+        self._moment = seconds
+
+    def __enter__(self) -> None:
+        self._moment = self._attempt.expect_silence(self._moment)
+
+    def __exit__(self, *_: object) -> None:
+        self._attempt.silence_over(self._moment)
 
 
 def history_start(messages: Sequence[Message], edition: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from gateway.engine import events as ev
@@ -35,7 +35,7 @@ from gateway.engine.steps.results import (
     shaped,
 )
 from gateway.engine.steps.signals import Parked
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.engine.tool import Tool
 
 CANCEL_PATIENCE = 5.0
@@ -61,7 +61,9 @@ class Scenery:
             opening=attempt.begun.opening,
             trigger="proactive" if attempt.begun.opening.trigger == "proactive" else "inbound",
             services=world.agent.services,
-            idempotency_key=idempotency_key(world.ref, attempt.turn_id, owed.step, owed.call, tool),
+            idempotency_key=partial(
+                idempotency_key, world.ref, attempt.turn_id, owed.step, owed.call, tool
+            ),
             attempt=started + 1,
             store=StoreAccess(world.store.dialect, local=not tool.remote),
             answers=attempt.answers,
@@ -198,7 +200,7 @@ async def _supervised(scenery: Scenery, arguments: dict[str, object]) -> Result:
         return outcome.result
     why = f"did not answer within {tool.timeout:g} s" if cut else "cancelled its own task"
     return Result.error(
-        f"{tool.name} {why}; it may have taken effect", idempotency_key=scene.idempotency_key
+        f"{tool.name} {why}; it may have taken effect", idempotency_key=scene.idempotency_key()
     )
 
 

@@ -84,7 +84,7 @@ class CallScene:
     opening: Opening
     trigger: str
     services: object
-    idempotency_key: str
+    idempotency_key: Callable[[], str]
     attempt: int
     store: StoreAccess
     answers: Mapping[str, RequestRecord]
@@ -172,7 +172,7 @@ class ToolContext:
     @property
     def idempotency_key(self) -> str:
         """Stable over replays of this call; for a ``money`` tool, of its business key."""
-        return self._open.idempotency_key
+        return self._open.idempotency_key()
 
     @property
     def attempt(self) -> int:

@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from typing import assert_never, cast
 
 from gateway.engine import events as ev
@@ -28,6 +27,7 @@ from gateway.engine.model import (
 from gateway.engine.records import StepRow, UsageRow, Writes
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.signals import TurnFailure
+from gateway.engine.struct import replace
 from gateway.engine.wire import clean, dumps
 from gateway.engine.wire.events import event_row, reasoning_text
 

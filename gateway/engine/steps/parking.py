@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 from functools import partial
 
 from gateway.engine import events as ev
@@ -15,6 +14,7 @@ from gateway.engine.steps.context import (
     RequestParts,
 )
 from gateway.engine.steps.signals import Cancelled
+from gateway.engine.struct import replace
 from gateway.engine.wire.events import event_row
 
 

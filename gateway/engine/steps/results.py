@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from gateway.engine import events as ev
@@ -23,8 +22,8 @@ from gateway.engine.messages import Block, ToolCall, ToolResult
 from gateway.engine.records import StepRow, Writes
 from gateway.engine.schema import to_json
 from gateway.engine.steps.attempt import Attempt
-from gateway.engine.struct import struct
-from gateway.engine.wire import block_json, clean, dumps
+from gateway.engine.struct import replace, struct
+from gateway.engine.wire import block_json, clean, dumps_known
 from gateway.engine.wire.events import error_of, event_row, summary
 
 ERROR_CHARACTERS = 2000
@@ -77,7 +76,7 @@ def shaped(value: object, limit: int) -> Result:
     """A tool's return value as a result: JSON, within the limit, or an error that says why not."""
     try:
         output = to_json(value)
-        body = dumps(output)
+        body = dumps_known(output)
     except (TypeError, ValueError, RecursionError) as error:
         return Result.error(f"the tool's result isn't JSON: {error}")
     except BaseException as error:  # noqa: BLE001 - reading it runs the author's code as well
@@ -110,7 +109,7 @@ def result_writes(attempt: Attempt, owed: Owed, result: Result, *, append: bool 
         done=True,
         attempt=record.attempts,
         message=owed.index if append else None,
-        body=None if append else dumps({"block": block_json(block), "trust": result.trust}),
+        body=None if append else dumps_known({"block": block_json(block), "trust": result.trust}),
         at=now,
     )
     writes = Writes(

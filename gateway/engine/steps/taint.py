@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gateway.engine.errors import InputExpired
 from gateway.engine.kinds import JsonObject
 from gateway.engine.steps.attempt import Attempt
@@ -17,6 +15,7 @@ from gateway.engine.steps.results import (
     Result,
     failure,
 )
+from gateway.engine.struct import replace
 
 GATE = "taint-gate"
 

@@ -22,6 +22,7 @@ from gateway.engine.wire.text import (
     clean,
     digest,
     dumps,
+    dumps_known,
     loads,
     versioned,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "clean",
     "digest",
     "dumps",
+    "dumps_known",
     "edition_from",
     "loads",
     "make_edition",

@@ -16,14 +16,14 @@ from gateway.engine.kinds import Json, JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.messages import Message, Reasoning, ToolCall, ToolResult
 from gateway.engine.model import Usage
 from gateway.engine.records import EventRow, LoggedEvent
-from gateway.engine.wire import dumps, loads, message_from, usage_from, usage_json
+from gateway.engine.wire import dumps, dumps_known, loads, message_from, usage_from, usage_json
 
 SUMMARY_CHARACTERS = 2000
 
 
 def summary(output: Json) -> str:
     """A result in at most 2,000 characters, as events carry it."""
-    text = output if isinstance(output, str) else dumps(output)
+    text = output if isinstance(output, str) else dumps_known(output)
     return text if len(text) <= SUMMARY_CHARACTERS else text[: SUMMARY_CHARACTERS - 1] + "…"
 
 
@@ -48,13 +48,13 @@ def event_row(event: ev.TurnEvent, turn: TurnRow, *, inline: bool = False) -> Ev
     if isinstance(event, _BY_REFERENCE):
         ref = event.message
     elif isinstance(event, ev.ActionRequested):
-        ref, body = event.message, dumps(event.call.id)
+        ref, body = event.message, dumps_known(event.call.id)
     elif isinstance(event, ev.ActionCompleted):
         ref = event.message
         told: list[Json] = [event.call_id, event.duration]
-        body = dumps([*told, event.name, event.result, event.error] if inline else told)
+        body = dumps_known([*told, event.name, event.result, event.error] if inline else told)
     elif isinstance(event, ev.TurnCompleted):
-        ref, body = event.message, dumps(event.totals)
+        ref, body = event.message, dumps_known(event.totals)
     else:
         body = dumps(_own_fields(event))
     return EventRow(turn=turn, seq=event.seq or 0, at=event.at, type=event.type, ref=ref, body=body)
@@ -101,7 +101,9 @@ class _Read:
 def _action_requested(read: _Read) -> ev.TurnEvent:
     call_id = read.logged.event.body
     message = read.message
-    found = next((c for c in message.calls if dumps(c.id) == call_id), None) if message else None
+    found = (
+        next((c for c in message.calls if dumps_known(c.id) == call_id), None) if message else None
+    )
     call = found or ToolCall(id=(call_id or "").strip('"'), name="", input={})
     return ev.ActionRequested(call=call, message=read.index, **read.base)  # type: ignore[arg-type]
 

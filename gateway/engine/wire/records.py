@@ -29,7 +29,7 @@ from gateway.engine.wire.text import (
     UnknownWireVersion,
     canonical,
     clean,
-    dumps,
+    dumps_known,
     loads,
     versioned,
 )
@@ -137,7 +137,7 @@ def message_body(message: Message) -> str:
         body["stop"] = message.stop
     if message.edition is not None:
         body["ed"] = message.edition
-    return dumps(body)
+    return dumps_known(body)
 
 
 def message_from(row: MessageRow) -> Message:

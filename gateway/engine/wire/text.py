@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import cast
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject
 
@@ -28,6 +30,14 @@ def clean(text: str) -> str:
 
 def dumps(value: Json) -> str:
     return clean(_encoder.encode(value))
+
+
+def dumps_known(value: Json) -> str:
+    """``dumps`` of what is known to be JSON: several times as fast, since it doesn't look."""
+    try:
+        return to_json(value).decode()
+    except PydanticSerializationError:  # half of a surrogate pair, or nested too deep
+        return dumps(value)
 
 
 def canonical(value: Json) -> str:

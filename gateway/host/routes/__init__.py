@@ -29,6 +29,11 @@ LIMIT = Query(
     schema={"type": "integer", "minimum": 1, "maximum": 500},
     about="How many rows at most, from 1 to 500; 50 by default.",
 )
+BEFORE = Query(
+    name="before",
+    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
+    about="Only rows with a lower `number`: that of the last row leads to the next page.",
+)
 OUTCOMES = {
     200: Reply(about="The turn completed.", component="Outcome", media=SSE),
     202: Reply(about="The turn waits for a person.", component="Outcome"),
@@ -245,6 +250,23 @@ def list_routes() -> tuple[Route, ...]:
             body=DECIDE,
             replies={200: Reply(about="What the answer did.", component="Answered")},
             problems=(400, 404, 409, 422, 500, 503),
+        ),
+        Route(
+            method="GET",
+            path="/audit",
+            name="audit",
+            about="What was done that somebody may have to answer for, the latest first.",
+            handler=read.audit,
+            right="admin",
+            query=(
+                named("agent", "Of one agent."),
+                named("session", "Of one session."),
+                named("turn", "Of one turn."),
+                BEFORE,
+                LIMIT,
+            ),
+            replies={200: Reply(about="The rows.", component="Audit")},
+            problems=(400, 503),
         ),
         Route(
             method="GET",

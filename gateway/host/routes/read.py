@@ -13,7 +13,14 @@ from gateway.host.api import archived
 from gateway.host.problems import BadRequestError, CursorAheadError, json_response
 from gateway.host.stream import at_the_end, stream
 from gateway.host.table import Call
-from gateway.host.views import agent_json, approval_json, session_json, snapshot_json, turn_json
+from gateway.host.views import (
+    agent_json,
+    approval_json,
+    audit_json,
+    session_json,
+    snapshot_json,
+    turn_json,
+)
 
 LIMIT = 50
 
@@ -105,6 +112,18 @@ async def turns(call: Call) -> web.StreamResponse:
 async def approvals(call: Call) -> web.StreamResponse:
     found = await call.api.runtime.store.list_requests(limit=_limit(call))
     return json_response({"approvals": [approval_json(one) for one in found]})
+
+
+async def audit(call: Call) -> web.StreamResponse:
+    before = call.query.get("before")
+    found = await call.api.runtime.store.list_audit(
+        agent=call.query.get("agent"),
+        session=call.query.get("session"),
+        turn_id=call.query.get("turn"),
+        before=None if before is None else int(before),
+        limit=_limit(call),
+    )
+    return json_response({"audit": [audit_json(one) for one in found]})
 
 
 async def agents(call: Call) -> web.StreamResponse:

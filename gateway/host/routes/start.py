@@ -10,7 +10,8 @@ from aiohttp import web
 from gateway.engine.errors import DeliverUnsupportedError
 from gateway.engine.kinds import OPEN_STATES, Json, JsonObject, Level, Speaker
 from gateway.engine.outcomes import Started, TurnInput, TurnResult
-from gateway.engine.session import Session
+from gateway.engine.ports import Subscription
+from gateway.engine.session import Session, new_turn_id
 from gateway.host.auth import ForbiddenError, vouch
 from gateway.host.problems import json_response
 from gateway.host.stream import at_rest, stream
@@ -27,9 +28,9 @@ async def message(call: Call) -> web.StreamResponse:
     """Chat: wait for the answer, or follow the turn's events."""
     key = call.text("session") or f"s_{secrets.token_hex(16)}"
     session = call.api.own_session(call.api.agent, key)
-    started = await _start(call, session)
     if call.accepts(SSE):
-        return await follow(call, session, started.turn_id)
+        return await _start_and_follow(call, session)
+    started = await _start(call, session, call.text("turn_id"))
     return outcome(call, session, await session.result(started.turn_id))
 
 
@@ -38,12 +39,12 @@ async def turn(call: Call) -> web.StreamResponse:
     session = call.api.own_session(call.path["agent"], call.path["session"])
     if call.flag("deliver"):
         refuse_delivery()
-    started = await _start(call, session)
-    if call.flag("detach"):
-        return json_response(
-            {"turn_id": started.turn_id, "session": session.ref.key}, 202, call.headers
-        )
-    return await follow(call, session, started.turn_id)
+    if not call.flag("detach"):
+        return await _start_and_follow(call, session)
+    started = await _start(call, session, call.text("turn_id"))
+    return json_response(
+        {"turn_id": started.turn_id, "session": session.ref.key}, 202, call.headers
+    )
 
 
 def refuse_delivery() -> None:
@@ -53,11 +54,18 @@ def refuse_delivery() -> None:
     )
 
 
-async def _start(call: Call, session: Session) -> Started:
+async def _start_and_follow(call: Call, session: Session) -> web.StreamResponse:
+    turn_id = call.text("turn_id") or new_turn_id()
+    async with session.listen(turn_id) as live:
+        await _start(call, session, turn_id)
+        return await follow(call, session, turn_id, live=live)
+
+
+async def _start(call: Call, session: Session, turn_id: str | None) -> Started:
     call.api.take_turns()
     opening = TurnInput(
         message=str(call.body["message"]),
-        turn_id=call.text("turn_id"),
+        turn_id=turn_id,
         speaker=_speaker(call.token, call.body.get("speaker")),
         target=cast("JsonObject | None", call.body.get("target")),
     )
@@ -82,8 +90,10 @@ def _speaker(token: ApiToken, given: Json) -> Speaker | None:
     )
 
 
-async def follow(call: Call, session: Session, turn_id: str, after: int = 0) -> web.StreamResponse:
-    events = session.observe(turn_id, after=after)
+async def follow(
+    call: Call, session: Session, turn_id: str, *, after: int = 0, live: Subscription | None = None
+) -> web.StreamResponse:
+    events = session.observe(turn_id, after=after, live=live)
     return await stream(
         call.api,
         call.request,

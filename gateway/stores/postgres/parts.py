@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from operator import attrgetter
 from typing import cast, get_type_hints
 
@@ -19,7 +19,7 @@ from gateway.engine.records import (
     UsageRow,
     Writes,
 )
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 
 Cell = None | bool | int | str
 

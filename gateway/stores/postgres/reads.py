@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.records import (
     Ask,
+    AuditEntry,
     EditionRow,
     LoggedEvent,
     MessageRow,
@@ -22,6 +23,7 @@ from gateway.engine.records import (
 )
 from gateway.stores.postgres.link import Link
 from gateway.stores.postgres.rows import (
+    audit_from,
     due_request_from,
     events_from,
     message_from,
@@ -106,6 +108,19 @@ class Reads:
     async def list_requests(self, *, limit: int = 50) -> Sequence[RequestSummary]:
         found = await self._link.fetch(SQL["list_requests"], limit)
         return [request_summary_from(row) for row in found]
+
+    async def list_audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn_id: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> Sequence[AuditEntry]:
+        words = [None if one is None else storable(one) for one in (agent, session, turn_id)]
+        found = await self._link.fetch(SQL["list_audit"], *words, before, limit)
+        return [audit_from(row) for row in found]
 
     async def usage_totals(self, turn: TurnRow) -> JsonObject:
         (row,) = await self._link.fetch(SQL["usage_totals"], turn)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.engine.kinds import Millis, SessionId, SessionRef
 from gateway.engine.records import (
+    Audit,
+    AuditEntry,
     EventRow,
     LoggedEvent,
     MessageRow,
@@ -48,6 +50,7 @@ _EVENT = _names(EventRow)
 _USAGE = _names(UsageRow)
 _REQUEST = _names(RequestRecord)
 _VOTE = _names(VoteRow)
+_AUDIT = _names(Audit)
 _SESSION = tuple(name for name in _names(SessionRow) if name != "ref")
 
 
@@ -184,3 +187,7 @@ def request_summary_from(cells: Cells) -> RequestSummary:
 
 def due_request_from(cells: Cells) -> tuple[SessionRef, RequestRecord]:
     return _ref(cells[0], cells[1]), request_from(cells[2:])
+
+
+def audit_from(cells: Cells) -> AuditEntry:
+    return AuditEntry(number=cells[0], row=Audit(**_fields(_AUDIT, cells[1:])))

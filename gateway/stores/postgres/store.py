@@ -23,16 +23,25 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from typing import TypeVar, cast
 from weakref import WeakValueDictionary
 
 import asyncpg
 
 from gateway.engine.errors import StaleAttemptError, StoreUnavailableError
-from gateway.engine.kinds import Millis, SessionRef
+from gateway.engine.kinds import Millis, SessionRef, TurnRow
 from gateway.engine.ports import StoreCapabilities
-from gateway.engine.records import NO_WRITES, Ask, Fence, LocalCall, Plan, SessionView, Writes
+from gateway.engine.records import (
+    NEW_TURN,
+    NO_WRITES,
+    Ask,
+    Fence,
+    LocalCall,
+    Plan,
+    SessionView,
+    Writes,
+)
+from gateway.engine.struct import replace
 from gateway.stores.postgres.faults import RerunError, checked_url, translated
 from gateway.stores.postgres.lanes import Lanes
 from gateway.stores.postgres.link import LOST, Connection, Link
@@ -131,7 +140,9 @@ class PostgresStore(Reads):
             written = await self._link.fetchval(statement.sql, *statement.arguments)
             if not written:
                 raise _ChangedError
-        return plan.result
+        if plan.named is None:
+            return plan.result
+        return plan.named(plan.result, await self._row_of(ref, plan.writes))
 
     async def _insist(
         self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]
@@ -150,7 +161,15 @@ class PostgresStore(Reads):
                 session = view.session.id if view.session is not None else None
                 statement = held(session, _checked(plan.writes))
                 await connection.fetchval(statement.sql, *statement.arguments)
+        if plan.named is None:
             return plan.result
+        return plan.named(plan.result, await self._row_of(ref, plan.writes))
+
+    async def _row_of(self, ref: SessionRef, writes: Writes) -> TurnRow:
+        """The number that a new turn got."""
+        turn = writes.new_turn
+        found = None if turn is None else await self.turn(ref, turn.turn_id)
+        return NEW_TURN if found is None else found.row
 
     def _view(self, ref: SessionRef, ask: Ask) -> tuple[str, list[object]]:
         shape = Ask(

@@ -1,45 +1,80 @@
-"""Checkpoints of a group, written together: one statement per table instead of one per piece.
+"""Rows of a group, written together: a few long statements instead of several short ones per piece.
 
-Most of what a busy host writes are a step's rows: a message, a step, a usage row, a few events, now
-and then the turn. They depend on nothing but the fence, so they wait until the group ends and go in
-table by table. A piece that has to see a session's rows asks for them to be written first.
+Most of what a busy host writes depends on nothing but the fence: a message, a step, a usage row, a
+few events, a turn. Such rows wait until the group ends and go in table by table, many to a
+statement: the interpreter's lock is given back once per statement, so the event loop goes on while
+SQLite works. A piece that has to see a session's rows has them written first.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
+from itertools import chain
 
-from gateway.engine.records import Writes
+from gateway.engine.errors import StaleAttemptError
+from gateway.engine.kinds import TurnRow
+from gateway.engine.records import Fence, TurnRecord, Writes
 from gateway.stores.sqlite.rows import (
     SQL,
     Row,
+    edition_values,
     event_values,
     message_values,
+    new_turn_values,
     saved_turn_values,
     step_values,
     usage_values,
 )
 
-INSERT_MESSAGE = SQL["insert_message"]
-SAVE_STEP = SQL["save_step"]
-INSERT_USAGE = SQL["insert_usage"]
-INSERT_EVENT = SQL["insert_event"]
-SAVE_TURN = SQL["save_turn"]
-TOUCH_SESSION = SQL["touch_session"]
+SIZES = (64, 16, 4, 1)
+"""Rows to a statement. Few sizes, so that each statement is prepared once and stays."""
+
+
+class Refused(Exception):
+    """The batch can't be kept: a fence has fallen, or the store refuses a row of somebody's.
+    Each piece of the group then runs again alone, which shows whose."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 def joins(writes: Writes) -> bool:
-    """Whether these are a step's rows and nothing else."""
-    return not (
-        writes.companions
-        or writes.requests
-        or writes.session is not None
-        or writes.new_turn is not None
-        or writes.opened
-        or writes.cancels
-        or writes.editions
-        or writes.votes
-    )
+    """Whether all of these rows may wait for the end of the group."""
+    return not (writes.companions or writes.requests or writes.cancels or writes.votes)
+
+
+class _Table:
+    """Rows for one statement that ends in ``VALUES (…)``."""
+
+    def __init__(self, query: str) -> None:
+        sql = SQL[query]
+        start = sql.rindex("VALUES (") + len("VALUES ")
+        end = sql.index(")", start) + 1
+        one, rest = sql[start:end], sql[end:]
+        self._texts = {size: sql[:start] + ", ".join([one] * size) + rest for size in SIZES}
+        self.rows: list[Row] = []
+
+    def write(self, cursor: sqlite3.Cursor) -> None:
+        rows, at = self.rows, 0
+        for size in SIZES:
+            while len(rows) - at >= size:
+                given = rows[at] if size == 1 else tuple(chain(*rows[at : at + size]))
+                cursor.execute(self._texts[size], given)
+                at += size
+
+
+class _Changes:
+    """Rows for a statement that changes one row at a time."""
+
+    def __init__(self, query: str) -> None:
+        self._text = SQL[query]
+        self.rows: list[Row] = []
+
+    def write(self, cursor: sqlite3.Cursor) -> None:
+        if self.rows:
+            cursor.executemany(self._text, self.rows)
 
 
 class Batch:
@@ -47,50 +82,105 @@ class Batch:
 
     def __init__(self) -> None:
         self.sessions: set[int] = set()
-        self._messages: list[Row] = []
-        self._steps: list[Row] = []
-        self._usage: list[Row] = []
-        self._events: list[Row] = []
-        self._turns: list[Row] = []
-        self._touched: list[Row] = []
-
-    def take(self, session: int, writes: Writes) -> None:
-        """Keep a checkpoint's rows for later; ``joins`` says that they may wait."""
-        self.sessions.add(session)
-        for message in writes.messages:
-            self._messages.append((session, *message_values(message)))
-        self._steps.extend(map(step_values, writes.steps))
-        self._usage.extend(map(usage_values, writes.usage))
-        self._events.extend(map(event_values, writes.events))
-        if writes.turns:
-            self._turns.extend(map(saved_turn_values, writes.turns))
-            self._touched.append((session,))
-
-    def write(self, cursor: sqlite3.Cursor) -> None:
-        """All of it, in the order in which a piece alone would write its rows."""
-        if not self.sessions:
-            return
-        many = cursor.executemany
-        for statement, rows in (
-            (TOUCH_SESSION, self._touched),
-            (INSERT_MESSAGE, self._messages),
-            (SAVE_STEP, self._steps),
-            (INSERT_USAGE, self._usage),
-            (INSERT_EVENT, self._events),
-            (SAVE_TURN, self._turns),
-        ):
-            if rows:
-                many(statement, rows)
-        self.forget()
-
-    def forget(self) -> None:
-        self.sessions.clear()
-        for rows in (
+        self._fences: dict[int, int] = {}
+        self._touched = _Changes("touch_session")
+        self._created = _Table("insert_turn")
+        self._openings = _Table("insert_opening")
+        self._messages = _Table("insert_message")
+        self._steps = _Table("save_step")
+        self._usage = _Table("insert_usage")
+        self._events = _Table("insert_event")
+        self._turns = _Changes("save_turn")
+        self._opened = _Changes("drop_opening")
+        self._editions = _Table("insert_edition")
+        self._order = (
+            self._touched,
+            self._created,
+            self._openings,
             self._messages,
             self._steps,
             self._usage,
             self._events,
             self._turns,
-            self._touched,
-        ):
-            rows.clear()
+            self._opened,
+            self._editions,
+        )
+        self._last_turn: int | None = None
+
+    # -- taking --------------------------------------------------------------------------------
+    def expect(self, fence: Fence) -> None:
+        """These rows are kept only if the session's epoch is still this one."""
+        if self._fences.setdefault(fence.session, fence.epoch) != fence.epoch:
+            raise Refused(StaleAttemptError())
+
+    def take(self, session: int, writes: Writes) -> None:
+        """Keep rows for later; ``joins`` says that they may wait."""
+        self.sessions.add(session)
+        for message in writes.messages:
+            self._messages.rows.append((session, *message_values(message)))
+        if writes.steps:
+            self._steps.rows.extend(map(step_values, writes.steps))
+        if writes.usage:
+            self._usage.rows.extend(map(usage_values, writes.usage))
+        if writes.events:
+            self._events.rows.extend(map(event_values, writes.events))
+        if writes.turns:
+            self._turns.rows.extend(map(saved_turn_values, writes.turns))
+            if writes.session is None:
+                self._touched.rows.append((session,))
+        for turn in writes.opened:
+            self._opened.rows.append((turn.row,))
+        if writes.editions:
+            self._editions.rows.extend(map(edition_values, writes.editions))
+
+    def number(self, cursor: sqlite3.Cursor) -> TurnRow:
+        """The number that the next new turn's row will have. Nobody else gives any."""
+        if self._last_turn is None:
+            self._last_turn = int(cursor.execute(SQL["last_turn"]).fetchone()[0])
+        self._last_turn += 1
+        return TurnRow(self._last_turn)
+
+    def create(self, row: TurnRow, session: int, turn: TurnRecord) -> None:
+        """Keep a new turn for later."""
+        self.sessions.add(session)
+        self._created.rows.append((row, session, *new_turn_values(turn)))
+        if turn.content is not None:
+            self._openings.rows.append((row, turn.content))
+
+    # -- writing -------------------------------------------------------------------------------
+    def write(self, cursor: sqlite3.Cursor) -> None:
+        """All of it. Raises ``Refused``; the transaction must be rolled back then."""
+        if not self.sessions:
+            return
+        try:
+            if self._fences:
+                self._check(cursor, list(self._fences.items()))
+            for table in self._order:
+                table.write(cursor)
+        except Exception as exc:
+            raise Refused(exc) from exc
+        self._clear()
+
+    def _check(self, cursor: sqlite3.Cursor, fences: Sequence[Row]) -> None:
+        held, at = 0, 0
+        for size in SIZES:
+            while len(fences) - at >= size:
+                given = tuple(chain(*fences[at : at + size]))
+                held += cursor.execute(_HELD[size], given).fetchone()[0]
+                at += size
+        if held != len(fences):
+            raise StaleAttemptError
+
+    def forget(self) -> None:
+        """The transaction is gone, and with it the numbers that it gave."""
+        self._clear()
+        self._last_turn = None
+
+    def _clear(self) -> None:
+        self.sessions.clear()
+        self._fences.clear()
+        for table in self._order:
+            table.rows.clear()
+
+
+_HELD = {size: SQL["fences_held"].replace("(?, ?)", ", ".join(["(?, ?)"] * size)) for size in SIZES}

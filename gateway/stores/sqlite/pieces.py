@@ -12,10 +12,11 @@ from typing_extensions import override
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.stores.sqlite.apply import apply, check_fence
-from gateway.stores.sqlite.batch import Batch, joins
+from gateway.stores.sqlite.batch import Batch, Refused, joins
 from gateway.stores.sqlite.faults import is_outage
 from gateway.stores.sqlite.guard import Guard
 from gateway.stores.sqlite.rows import SQL
+from gateway.stores.sqlite.undo import Lost, Undo
 from gateway.stores.sqlite.view import look
 
 
@@ -24,14 +25,28 @@ class _Piece:
 
     __slots__ = ("future",)
 
-    plain = False
-
     def __init__(self, future: asyncio.Future[object]) -> None:
         self.future = future
 
     @property
     def apart(self) -> bool:
         return False
+
+    def run(self, cursor: sqlite3.Cursor) -> object:
+        """Act, and leave nothing behind when that fails."""
+        undo = Undo(cursor)
+        try:
+            result = self.act(cursor, undo)
+        except Refused:
+            raise
+        except BaseException as exc:
+            _end(undo, exc)
+            raise
+        _end(undo, None)
+        return result
+
+    def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:
+        raise NotImplementedError
 
     def blame(self, error: BaseException) -> bool:
         del error
@@ -41,10 +56,17 @@ class _Piece:
         pass
 
 
-class CommitPiece(_Piece):
-    """An attempt's checkpoint. It joins the group's batch; what can't is applied at once."""
+def _end(undo: Undo, error: BaseException | None) -> None:
+    try:
+        undo.end(error)
+    except sqlite3.Error as exc:
+        raise Lost(error or exc) from exc
 
-    __slots__ = ("_batch", "_fence", "_writes", "plain")
+
+class CommitPiece(_Piece):
+    """An attempt's checkpoint. It joins the group's batch, as far as it may."""
+
+    __slots__ = ("_batch", "_fence", "_writes")
 
     def __init__(
         self, future: asyncio.Future[object], fence: Fence, writes: Writes, batch: Batch
@@ -53,21 +75,15 @@ class CommitPiece(_Piece):
         self._fence = fence
         self._writes = writes
         self._batch = batch
-        self.plain = joins(writes)
 
-    def run(self, cursor: sqlite3.Cursor) -> object:
-        check_fence(cursor, self._fence)
-        _write(cursor, self._fence.session, self._writes, self._batch)
+    @override
+    def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:
+        if joins(self._writes) and self._writes.session is None:
+            self._batch.expect(self._fence)
+        else:
+            check_fence(cursor, self._fence)
+        apply(cursor, self._fence.session, self._writes, self._batch, undo)
         return None
-
-
-def _write(cursor: sqlite3.Cursor, session: int, writes: Writes, batch: Batch) -> None:
-    if joins(writes):
-        batch.take(session, writes)
-        return
-    if session in batch.sessions:
-        batch.write(cursor)
-    apply(cursor, session, writes)
 
 
 class AmendPiece(_Piece):
@@ -89,11 +105,13 @@ class AmendPiece(_Piece):
         self._decide = decide
         self._lease = lease
 
-    def run(self, cursor: sqlite3.Cursor) -> object:
-        view = look(cursor, self._ref, self._ask, self._lease, self._batch)
+    @override
+    def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:
+        view = look(cursor, self._ref, self._ask, self._lease, self._batch, undo)
         plan = self._decide(view)
-        apply(cursor, view.session.id if view.session else None, plan.writes)
-        return plan.result
+        session = None if view.session is None else view.session.id
+        row = apply(cursor, session, plan.writes, self._batch, undo)
+        return plan.result if plan.named is None else plan.named(plan.result, row)
 
 
 class BeatPiece(_Piece):
@@ -103,7 +121,8 @@ class BeatPiece(_Piece):
         super().__init__(future)
         self._owner = owner
 
-    def run(self, cursor: sqlite3.Cursor) -> object:
+    @override
+    def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:
         cursor.execute(SQL["beat"], (self._owner,))
         return None
 
@@ -136,18 +155,20 @@ class LocalPiece(_Piece):
     def apart(self) -> bool:
         return self._guard.is_slow(self._call.tool)
 
-    def run(self, cursor: sqlite3.Cursor) -> object:
+    @override
+    def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:
         check_fence(cursor, self._fence)
         result: object = None
         error = self._blamed
         if error is None:
+            undo.mark()
             result, error = self._guard.run(self._call)
             if error is not None:
                 if not cursor.connection.in_transaction:
                     raise error
-                cursor.execute("ROLLBACK TO piece")
+                undo.back()
         writes = self._call.settle(None if error else result, error)
-        _write(cursor, self._fence.session, writes, self._batch)
+        apply(cursor, self._fence.session, writes, self._batch, undo)
         return None
 
     @override

@@ -7,6 +7,8 @@ from decimal import Decimal
 
 from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.records import (
+    Audit,
+    AuditEntry,
     EditionRow,
     LoggedEvent,
     MessageRow,
@@ -114,6 +116,18 @@ class ReadingStore:
     async def list_requests(self, *, limit: int = 50) -> Sequence[RequestSummary]:
         return list(map(_request_summary, await self._readers.all(SQL["list_requests"], limit)))
 
+    async def list_audit(
+        self,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        turn_id: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> Sequence[AuditEntry]:
+        where = (agent, session, turn_id, before, limit)
+        return list(map(_audit_entry, await self._readers.all(SQL["list_audit"], *where)))
+
     async def usage_totals(self, turn: TurnRow) -> JsonObject:
         """Money is summed here and not in SQL, which would do it in binary fractions."""
         found = await self._readers.all(SQL["usage_totals"], turn)
@@ -140,4 +154,21 @@ def _turn_summary(row: Row) -> TurnSummary:
 def _request_summary(row: Row) -> RequestSummary:
     return RequestSummary(
         ref=SessionRef(row[0], row[1]), votes=row[2], request=read_request(row[3:])
+    )
+
+
+def _audit_entry(row: Row) -> AuditEntry:
+    return AuditEntry(
+        number=row[0],
+        row=Audit(
+            at=row[1],
+            kind=row[2],
+            agent=row[3],
+            session=row[4],
+            turn_id=row[5],
+            subject=row[6],
+            by=row[7],
+            digest=row[8],
+            outcome=row[9],
+        ),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.records import Ask, SessionRow, SessionView, TurnRecord
+from gateway.engine.struct import replace
 from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.rows import (
     SQL,
@@ -19,10 +19,11 @@ from gateway.stores.sqlite.rows import (
     read_turn,
     read_vote,
 )
+from gateway.stores.sqlite.undo import Undo
 
 
 def look(
-    cursor: sqlite3.Cursor, ref: SessionRef, ask: Ask, lease: Millis, batch: Batch
+    cursor: sqlite3.Cursor, ref: SessionRef, ask: Ask, lease: Millis, batch: Batch, undo: Undo
 ) -> SessionView:
     """Read what the decision asked for, with what the group wrote of the session so far."""
     session = _session(cursor, ref, lease)
@@ -30,6 +31,7 @@ def look(
         batch.write(cursor)
         session = _session(cursor, ref, lease)
     if session is None and ask.create:
+        undo.mark()
         cursor.execute(SQL["create_session"], (ref.agent, ref.key))
         session = _session(cursor, ref, lease)
     if session is None:

@@ -20,9 +20,10 @@ import time
 from typing import Protocol
 
 from gateway.engine.errors import StoreUnavailableError
-from gateway.stores.sqlite.batch import Batch
+from gateway.stores.sqlite.batch import Batch, Refused
 from gateway.stores.sqlite.faults import closed_error, engine_error
 from gateway.stores.sqlite.schema import BUSY_MILLIS
+from gateway.stores.sqlite.undo import Lost
 
 GROUP_PIECES = 256
 GROUP_SECONDS = 0.01
@@ -31,15 +32,10 @@ _log = logging.getLogger(__name__)
 
 
 class Piece(Protocol):
-    """Work of one caller: what happens in its savepoint."""
+    """Work of one caller. ``run`` leaves nothing behind when it raises; where it can't, it raises
+    ``Lost``, and where the batch can't be written, ``Refused``."""
 
     future: asyncio.Future[object]
-
-    @property
-    def plain(self) -> bool:
-        """Whether it changes nothing itself, so that it needs no savepoint: its rows go into the
-        group's batch."""
-        ...
 
     @property
     def apart(self) -> bool:
@@ -153,8 +149,7 @@ class Writer:
         try:
             self._batch.write(self._cursor)
             self._execute("COMMIT")
-        except sqlite3.Error:
-            self._roll_back()
+        except (sqlite3.Error, Refused):
             self._each_alone(group, None)
             return
         self._unchecked = True
@@ -178,38 +173,25 @@ class Writer:
         return piece
 
     def _attempt(self, piece: Piece) -> tuple[object, BaseException | None, bool]:
-        """Run a piece in a savepoint: its result, its error, whether the transaction is lost."""
-        if piece.plain:
-            return self._join(piece)
-        execute = self._execute
-        execute("SAVEPOINT piece")
+        """Run a piece: its result, its error, whether the transaction is lost."""
         result: object = None
         error: BaseException | None = None
         try:
             result = piece.run(self._cursor)
+        except Refused:
+            return None, None, True
+        except Lost as lost:
+            return None, lost.cause, True
         except BaseException as exc:  # noqa: BLE001 - it belongs to the caller
             error = exc
         if not self._connection.in_transaction:
             return None, error or StoreUnavailableError("the transaction was lost"), True
-        try:
-            if error is not None:
-                execute("ROLLBACK TO piece")
-            execute("RELEASE piece")
-        except sqlite3.Error as exc:
-            self._roll_back()
-            return None, error or exc, True
         return result, error, False
-
-    def _join(self, piece: Piece) -> tuple[object, BaseException | None, bool]:
-        try:
-            return piece.run(self._cursor), None, False
-        except BaseException as exc:  # noqa: BLE001 - it belongs to the caller
-            return None, exc, not self._connection.in_transaction
 
     def _each_alone(self, group: list[Piece], culprit: BaseException | None) -> None:
         """Each piece in a transaction of its own; the last one is to blame if anyone is."""
         outcomes: list[Outcome] = []
-        self._batch.forget()
+        self._roll_back()
         for piece in group:
             blamed = culprit if piece is group[-1] else None
             outcomes.append((piece, *self._alone(piece, blamed)))
@@ -230,6 +212,8 @@ class Writer:
                 self._batch.write(self._cursor)
                 self._execute("COMMIT")
                 return result, error
+        except Refused as refused:
+            error = refused.cause
         except sqlite3.Error as exc:
             error = exc
         self._roll_back()

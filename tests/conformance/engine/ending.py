@@ -76,13 +76,42 @@ class TestCancel:
         model = Slow()
         await bench.start(june(script=model))
         session = bench.session()
-        gate = bench.store.hold("after begin")
-        await session.start(TurnInput(message="go", turn_id="t1"))
-        await gate.wait()
+        gate = await bench.start_and_hold(session)
         await session.cancel("t1")
         gate.go()
         assert (await soon(session.result("t1"))).status == "cancelled"
         assert model.asked.empty()
+
+    async def test_a_turn_runs_though_whoever_started_it_left_meanwhile(self, bench: Bench) -> None:
+        await bench.start(june(script=lambda r: say(f"re: {r.text}")))
+        session = bench.session()
+        gate = bench.store.hold("after enter")
+        async with asyncio.TaskGroup() as group:
+            leaving = group.create_task(session.start(TurnInput(message="1", turn_id="t1")))
+            await gate.wait()
+            leaving.cancel()
+        assert (await soon(session.result("t1"))).text == "re: 1"
+        await session.start(TurnInput(message="2", turn_id="t2"))
+        assert (await soon(session.result("t2"))).text == "re: 2"
+
+    async def test_many_starts_at_once_run_in_order_each_once(self, bench: Bench) -> None:
+        asked: list[str] = []
+
+        def answer(request: ModelRequest) -> ModelReply:
+            asked.append(request.text)
+            return say("ok")
+
+        await bench.start(june(script=answer))
+        session = bench.session()
+        for burst in range(3):
+            names = [f"{burst}-{n}" for n in range(8)]
+            async with asyncio.TaskGroup() as group:
+                for name in names:
+                    group.create_task(session.start(TurnInput(message=name, turn_id=name)))
+            for name in names:
+                assert (await soon(session.result(name))).status == "completed"
+        assert sorted(asked) == sorted(set(asked))
+        assert len(asked) == 24
 
     async def test_a_call_under_way_finishes_and_the_rest_is_cancelled(self, bench: Bench) -> None:
         hold = Hold()
@@ -280,7 +309,7 @@ class TestReplace:
         await bench.start(june(script=model))
         await bench.session().start(TurnInput(message="1", turn_id="t1"))
         await model.wait()
-        gate = bench.store.hold("after accept")
+        gate = bench.store.hold("after enter")
         work = bench.runtime.tasks.start(
             _ignore(bench.session().start(TurnInput(message="2", turn_id="t2"), replace=True)),
             "start",

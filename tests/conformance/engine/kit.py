@@ -157,6 +157,17 @@ class Bench:
         if not self.store.capabilities.handle:
             pytest.skip("sync tools get no handle")
 
+    async def start_and_hold(self, session: Session) -> Hold:
+        """Start turn ``t1``; it is in the store, and nothing of it has run until ``go()``."""
+        gate = self.store.hold("after begin" if self.runtime.shared else "after enter")
+
+        async def start() -> None:
+            await session.start(TurnInput(message="go", turn_id="t1"))
+
+        self.runtime.tasks.run(start(), "start")
+        await gate.wait()
+        return gate
+
     async def start(
         self,
         *agents: AgentDef,

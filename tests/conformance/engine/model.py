@@ -63,9 +63,7 @@ class TestModelRetries:
         model = Flaky(2)
         await bench.start(june(model=model))
         session = bench.session()
-        gate = bench.store.hold("begin")
-        await session.start(TurnInput(message="go", turn_id="t1"))
-        await gate.wait()
+        gate = await bench.start_and_hold(session)
 
         async def watch() -> list[ev.TurnEvent]:
             return [event async for event in session.observe("t1")]
@@ -75,7 +73,7 @@ class TestModelRetries:
             await until(lambda: bench.runtime.sink.watched(session.ref))
             gate.go()
         assert (await soon(session.result("t1"))).text == "whole"
-        types = [e.type for e in seen.result() if e.type != "turn.started"]
+        types = [e.type for e in seen.result() if not e.type.startswith("turn.")]
         assert types[:4] == ["message.delta", "model.retrying"] * 2
         retries = [e for e in seen.result() if isinstance(e, ev.ModelRetrying)]
         assert [(e.attempt, e.delay, e.error) for e in retries] == [

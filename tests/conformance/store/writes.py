@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from gateway.engine.errors import DuplicateClaimError, WriteConflictError
+from gateway.engine.kinds import TurnRow
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import (
     NEW_TURN,
     Ask,
     Plan,
+    SessionPatch,
     SessionView,
     Writes,
 )
@@ -25,6 +28,7 @@ from tests.conformance.store_kit import (
     claim,
     companions,
     draft,
+    event,
     look,
     message,
 )
@@ -142,6 +146,35 @@ class AcceptingPromises:
         assert sorted(done) == list(range(1, 51))
         view = await look(store)
         assert [head.number for head in view.open] == list(range(1, 51))
+
+    async def test_a_turn_can_begin_in_the_transaction_that_accepts_it(
+        self, store: SessionStore
+    ) -> None:
+        """Its rows say ``NEW_TURN``; the store names the turn in them and in the result."""
+
+        def decide(view: SessionView) -> Plan[TurnRow]:
+            assert view.session is not None
+            new = replace(draft(view), row=NEW_TURN, state="running", content=None, opening=0)
+            writes = Writes(
+                new_turn=new,
+                session=SessionPatch(epoch=view.session.epoch + 1, owner="host-a"),
+                messages=(message(new, 0),),
+                events=(event(new, 1),),
+            )
+            return Plan(NEW_TURN, writes, named=lambda _, row: row)
+
+        for known in (False, True):
+            ref = OTHER if known else REF
+            if known:
+                await store.amend(ref, Ask(create=True), lambda _: Plan(None))
+            row = await store.amend(ref, Ask(lock="session", create=True), decide)
+            turn = await store.turn(ref, "t1")
+            assert turn is not None
+            assert (turn.row, turn.state, turn.last_seq) == (row, "running", 1)
+            assert [m.turn for m in await store.messages(ref, 0)] == [row]
+            session = await store.session(ref)
+            assert session is not None
+            assert (session.epoch, session.owner, session.next_number) == (1, "host-a", 2)
 
     async def test_a_decision_sees_what_the_one_before_it_wrote(self, store: SessionStore) -> None:
         """Two decisions race for one place; the second sees the first's turn and gives way."""

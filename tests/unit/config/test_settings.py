@@ -141,8 +141,9 @@ def test_values(tmp_path: Path, name: str, raw: str, field: str, value: object) 
         ("EMAIL_IMAP_URL", "imap://mail.example"),
         ("EMAIL_LISTEN", "smtp://0.0.0.0:25"),
         ("REDIS_URL", "redis://host:port"),
-        ("GATEWAY_API_TOKEN", "a b"),
-        ("GATEWAY_API_TOKEN", "t\u00f6ken"),
+        ("GATEWAY_API_TOKEN", "a token with spaces"),
+        ("GATEWAY_API_TOKEN", "too-short"),
+        ("GATEWAY_API_TOKEN", "a-t\u00f6ken-that-is-long"),
         ("GATEWAY_SECRET_KEYS", "short"),
     ],
 )
@@ -182,6 +183,17 @@ def test_no_secret_is_ever_shown(tmp_path: Path) -> None:
     shown = {name: value for name, value, _ in settings.shown()}
     assert shown["DATABASE_URL"] == "postgresql://june:***@db.example/june"
     assert shown["GATEWAY_API_TOKEN"] == "***"
+
+
+def test_a_token_that_could_be_guessed_is_refused_with_the_way_to_a_better_one(
+    tmp_path: Path,
+) -> None:
+    for given in ({"GATEWAY_API_TOKEN": "fifteen-letters"}, {}):
+        toml = "" if given else 'api_token = "fifteen-letters"'
+        told = problems(tmp_path, toml, **given)
+        assert told.startswith("GATEWAY_API_TOKEN (")
+        assert "must have at least 16 characters (openssl rand -hex 24)" in told
+        assert "fifteen-letters" not in told
 
 
 def test_a_refused_secret_is_not_repeated(tmp_path: Path) -> None:
@@ -264,7 +276,7 @@ rights = ["read"]
 
 
 def test_named_tokens(tmp_path: Path) -> None:
-    settings = load(tmp_path, TOKENS, HELPDESK_TOKEN="h" * 16, GATEWAY_API_TOKEN="full-token")
+    settings = load(tmp_path, TOKENS, HELPDESK_TOKEN="h" * 16, GATEWAY_API_TOKEN="the-full-token-0")
     full, helpdesk, monitor = settings.api_tokens
     assert (full.name, helpdesk.name, monitor.name) == ("full", "helpdesk", "monitor")
     assert full.may("admin")
@@ -322,7 +334,7 @@ def test_mistakes_in_tokens(tmp_path: Path) -> None:
 
 
 def test_serve_wants_a_token(tmp_path: Path) -> None:
-    assert load(tmp_path, GATEWAY_API_TOKEN="t").serve_problems() == []
+    assert load(tmp_path, GATEWAY_API_TOKEN="t" * 16).serve_problems() == []
     assert load(tmp_path, TOKENS, HELPDESK_TOKEN="h" * 16).serve_problems() == []
     (told,) = load(tmp_path).serve_problems()
     assert told.startswith("GATEWAY_API_TOKEN: ")

@@ -247,6 +247,13 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 def test_a_path_that_is_no_directory(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="nowhere: is not a directory"):
         load_agent(tmp_path / "nowhere", env={})
+    file = tmp_path / "agent.py"
+    file.write_text("")
+    with pytest.raises(DefinitionError, match="is a file, not a directory") as refusal:
+        load_agent(file, env={})
+    assert f"GATEWAY_AGENT at the directory that holds agent.py, such as {tmp_path}" in str(
+        refusal.value
+    )
 
 
 # -- models ----------------------------------------------------------------------------------------

@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping
 
 import pytest
+from aiohttp import web
 
+from gateway.host.app import add_routes
+from gateway.host.problems import json_response
 from gateway.host.routes import all_routes
-from gateway.host.table import Route
+from gateway.host.table import Call, Route
 from gateway.values import ApiToken, Right, Secret
-from tests.support.http import Client
+from tests.support.http import Client, connect, on_socket
 from tests.unit.host.world import running
 
 RIGHTS: tuple[Right, ...] = ("chat", "read", "resume", "admin")
@@ -54,6 +57,26 @@ async def test_every_route_refuses_who_has_no_token_or_not_the_right() -> None:
         assert answer.status == 401
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
         assert (await gateway.client.with_token("chat-secret").get("/openapi.json")).status == 200
+
+
+@pytest.mark.parametrize("tokens", [(), TOKENS])
+async def test_who_calls_an_open_route_holds_nothing(tokens: tuple[ApiToken, ...]) -> None:
+    seen: list[ApiToken] = []
+
+    async def look(call: Call) -> web.StreamResponse:
+        seen.append(call.token)
+        return json_response({})
+
+    route = Route(method="GET", path="/open", name="look", about="", handler=look, open=True)
+    async with running(tokens=tokens) as gateway:
+        app = web.Application()
+        add_routes(app, gateway.api, [route])
+        async with on_socket(app) as url, connect(url, "admin-secret") as client:
+            assert (await client.get("/open")).status == 200
+    (caller,) = seen
+    assert not any(caller.may(right) for right in RIGHTS)
+    assert not caller.vouches_for("slack:T1:U1")
+    assert not caller.secret.matches("")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from gateway.config import Settings, SettingsError
 from gateway.engine.errors import ConfigError
 from gateway.host import Serving, serve
 from gateway.host.hostfile import announce, find_host, local_url, make_cli_token, withdraw
+from gateway.host.serving import idle_settings
 from gateway.values import Secret
 from tests.support.forks import forked
 from tests.support.http import Client, connect
@@ -77,7 +78,7 @@ def settings(tmp_path: Path) -> Settings:
         agent=folder,
         state=tmp_path / "state",
         port=0,
-        api_token=Secret("full-secret"),
+        api_token=Secret("full-secret-of-the-host"),
         database_url="",
     )
 
@@ -92,7 +93,7 @@ async def served(settings: Settings, how: Serving) -> AsyncGenerator[Client, Non
         async with asyncio.timeout(10):
             await until(lambda: running.done() or ready.done())
         if not running.done():
-            async with connect(ready.result(), "full-secret") as client:
+            async with connect(ready.result(), "full-secret-of-the-host") as client:
                 yield client
             how.stop.set()
         assert await running == 0
@@ -113,7 +114,7 @@ async def test_it_serves_is_found_and_stops(settings: Settings) -> None:
         assert stat.S_IMODE(settings.state.stat().st_mode) == 0o700
         token = await asyncio.to_thread(found.token)
         assert token is not None
-        assert token != "full-secret"
+        assert token != "full-secret-of-the-host"
         assert (await client.with_token(token).get("/sessions")).status == 200
     assert await asyncio.to_thread(find_host, settings.state) is None
     assert not (settings.state / "host.token").exists()
@@ -179,6 +180,58 @@ async def test_a_child_that_a_tool_forked_does_not_keep_the_port(settings: Setti
         socket.create_server(("127.0.0.1", port)).close()
 
 
+@pytest.mark.parametrize("name", ["/proc/x", "/proc", "file", "file/below"])
+async def test_a_state_directory_that_cannot_be_is_told_with_the_way_out(
+    settings: Settings, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    state = tmp_path / name  # an absolute name stands for itself
+    database = f"sqlite:///{tmp_path / 'june.db'}"
+    with pytest.raises(ConfigError, match=f"state directory {state}: ") as caught:
+        await serve(replace(settings, state=state, database_url=database))
+    assert "GATEWAY_STATE" in caught.value.fix
+    assert not (tmp_path / "june.db").exists()
+
+
+@pytest.mark.parametrize("name", ["/proc/x/june.db", "file/june.db", "folder"])
+async def test_a_database_that_cannot_be_is_told_with_the_way_out(
+    settings: Settings, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match=str(tmp_path / name)) as caught:
+        await serve(replace(settings, database_url=f"sqlite:///{tmp_path / name}"))
+    assert "DATABASE_URL" in caught.value.fix
+
+
+async def test_settings_that_do_nothing_yet_are_warned_about(
+    settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {
+        "GATEWAY_PUBLIC_URL": "https://june.example",
+        "SLACK_API_URL": "https://slack.com/api",
+        "EMAIL_VOUCHING_DOMAINS": "shop.example",
+        "PORT": "0",
+    }
+    read = Settings.load(given, toml_path=None)
+    by_hand = replace(settings, trusted_proxies=("192.0.2.0/24",), crisp_key=Secret("k-secret"))
+    assert idle_settings(settings) == []
+    assert [line.split()[0] for line in idle_settings(by_hand)] == [
+        "GATEWAY_TRUSTED_PROXIES",
+        "CRISP_KEY",
+    ]
+    chosen = replace(read, agent=settings.agent, state=settings.state, api_token=settings.api_token)
+    chosen = replace(chosen, database_url=f"sqlite:///{tmp_path / 'june.db'}")
+    async with served(chosen, Serving()):
+        pass
+    told = [one for one in caplog.messages if "is set, but" in one]
+    assert [line.split()[0] for line in told] == [
+        "GATEWAY_PUBLIC_URL",
+        "SLACK_API_URL",
+        "EMAIL_VOUCHING_DOMAINS",
+    ]
+
+
 async def test_mistakes_in_the_agent_are_told_before_anything_runs(settings: Settings) -> None:
     with pytest.raises(ConfigError, match="REDIS_URL"):
         await serve(replace(settings, redis_url="redis://localhost"))
@@ -205,7 +258,7 @@ async def test_a_tool_that_never_returns_ends_the_process_by_name(
         "import gateway.host.routes.operate as operate\n"
         "configure(style='json', stream=sys.stderr)\n"
         "settings = Settings(agent=Path(sys.argv[1]), state=Path(sys.argv[2]), port=0,\n"
-        "    api_token=Secret('full-secret'))\n"
+        "    api_token=Secret('full-secret-of-the-host'))\n"
         "how = Serving(stuck_after=6, ready=lambda url: print(url, flush=True))\n"
         "sys.exit(asyncio.run(serve(settings, how)))\n"
     )
@@ -215,7 +268,7 @@ async def test_a_tool_that_never_returns_ends_the_process_by_name(
     )  # fmt: skip
     assert process.stdout is not None
     url = (await process.stdout.readline()).decode().strip()
-    async with connect(url, "full-secret") as client:
+    async with connect(url, "full-secret-of-the-host") as client:
         body = {"message": "call stuck", "turn_id": "t1"}
         await client.post("/agents/shop/sessions/s1/turn?detach=1", body)
         _, errors = await process.communicate()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from gateway.engine.kinds import Json, Millis, SessionRef
+from gateway.engine.records import Ask, Audit, Plan, Writes
+from gateway.values import ApiToken, Secret
 from tests.unit.host.world import running
 
 S1 = "/agents/june/sessions/s1"
@@ -163,3 +166,40 @@ async def test_two_at_once_keep_their_order() -> None:
         assert not second.done()
         gateway.world.gate.set()
         assert (await first).status == (await second).status == 200
+
+
+async def test_the_audit_is_read_by_page_and_with_the_right_admin_only() -> None:
+    tokens = tuple(
+        ApiToken(right, Secret(f"{right}-secret-of-it"), frozenset({right}), ())
+        for right in ("read", "admin")
+    )
+    async with running(tokens=tokens, token="admin-secret-of-it") as gateway:
+        ref = SessionRef("june", "s1")
+        rows = tuple(
+            Audit(
+                at=Millis(k), kind="outcome_unknown", agent="june", session=f"s{k % 2}",
+                turn_id=f"t{k}", subject="tool:1:c", by=None, digest=None, outcome="unknown",
+            )
+            for k in range(1, 4)
+        )  # fmt: skip
+        store = gateway.api.runtime.store
+        await store.amend(
+            ref, Ask(create=True), lambda _: Plan(None, writes=Writes(companions=rows))
+        )
+
+        async def turns(query: str) -> list[Json]:
+            found = (await gateway.client.get(f"/audit{query}")).rows("audit")
+            return [row["turn_id"] for row in found]
+
+        assert await turns("") == ["t3", "t2", "t1"]
+        (last,) = (await gateway.client.get("/audit?limit=1")).rows("audit")
+        assert await turns(f"?before={last['number']}&limit=1") == ["t2"]
+        assert await turns("?session=s1") == ["t3", "t1"]
+        assert await turns("?session=s1&turn=t1") == ["t1"]
+        assert await turns("?agent=nobody") == []
+        for wrong in ("0", "-1", "x", "9" * 19):
+            answer = await gateway.client.get(f"/audit?before={wrong}")
+            assert (answer.status, answer.code) == (400, "bad_request")
+        reader = gateway.client.with_token("read-secret-of-it")
+        assert (await reader.get("/turns")).status == 200
+        assert (await reader.get("/audit")).status == 403

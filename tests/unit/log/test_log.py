@@ -13,6 +13,7 @@ import pytest
 from typing_extensions import override
 
 from gateway.log import JsonFormatter, Redactor, Style, bound, configure
+from gateway.values import Setting
 
 SECRET = "xoxb-1234-secret"
 log = logging.getLogger("gateway.engine")
@@ -94,6 +95,29 @@ def test_secrets_are_cut_out_wherever_they_come_from(style: Style) -> None:
     assert "ValueError: bad token ***" in text
     assert "postgresql://june:***@db.example/x" in text
     assert "on" in text, "a value too short to be a secret stays"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("postgresql://u:a@pass@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://u:pass/2@h/d for x@y", "postgresql://u:***@h/d for x@y"),
+        ("redis://h:6379,redis://:pass@two", "redis://h:6379,redis://:***@two"),
+        ("db.example/d?user=u&password=pass, again", "db.example/d?user=u&password=***, again"),
+        ("at http://127.0.0.1:8787/sessions/a@b", "at http://127.0.0.1:8787/sessions/a@b"),
+    ],
+)
+def test_passwords_of_urls_are_left_out_as_in_the_settings(said: str, told: str) -> None:
+    out = written("json")
+    log.info("%s", said)
+    assert json.loads(out.getvalue())["message"] == told
+    assert Setting("f", "F", str, "password").show(said) == told
+
+
+def test_a_line_made_to_be_searched_for_long_is_not() -> None:
+    redact = Redactor(())
+    line = "@ " + "//a:" * 50_000
+    assert redact(line) == line
 
 
 def test_a_line_stays_one_line() -> None:

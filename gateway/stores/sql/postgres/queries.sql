@@ -249,6 +249,12 @@ v.request, v.by, v.value, v.reason, v.at
 -- name: edition
 SELECT hash, body FROM gw.editions WHERE hash = $1
 
+-- name: list_audit
+SELECT id, at, kind, agent, session, turn_id, subject, by, digest, outcome FROM gw.audit
+WHERE ($1::text IS NULL OR agent = $1) AND ($2::text IS NULL OR session = $2)
+  AND ($3::text IS NULL OR turn_id = $3) AND ($4::bigint IS NULL OR id < $4)
+ORDER BY id DESC LIMIT $5
+
 -- ---------------------------------------------------------------------------------- one `Writes`
 -- The pieces a write is put together from: a single statement, one common table expression per kind
 -- of row. <rows> becomes the rows as parameters, <columns> their names, <cells> their values.

@@ -20,12 +20,17 @@ INSERT INTO gw_sessions (agent, key, created_at, active_at) VALUES (?, ?, {now},
 -- name: check_fence
 SELECT 1 FROM gw_sessions WHERE id = ? AND epoch = ?
 
+-- name: fences_held
+WITH held (id, epoch) AS (VALUES (?, ?))
+SELECT count(*) FROM held JOIN gw_sessions s ON s.id = held.id AND s.epoch = held.epoch
+
 -- name: patch_session
 UPDATE gw_sessions SET
   epoch = coalesce(?2, epoch),
   generation = coalesce(?3, generation),
   owner = CASE WHEN ?5 THEN NULL ELSE coalesce(?4, owner) END,
   reset_at = CASE WHEN ?7 THEN NULL ELSE coalesce(?6, reset_at) END,
+  next_number = coalesce(?8, next_number),
   active_at = {now}
 WHERE id = ?1
 
@@ -124,12 +129,15 @@ LEFT JOIN gw_messages m ON m.session = s.id AND m.generation = t.generation AND 
 WHERE s.agent = ?3 AND s.key = ?4 AND (?1 IS NULL OR t.state = ?1)
 ORDER BY t.id DESC LIMIT ?2
 
+-- name: last_turn
+SELECT coalesce(max(id), 0) FROM gw_turns
+
 -- name: insert_turn
 INSERT INTO gw_turns (
-  session, turn_id, number, generation, body, content_hash, source, speaker, queued_at, cancel,
+  id, session, turn_id, number, generation, body, content_hash, source, speaker, queued_at, cancel,
   cancel_at, state, surface, edition, opening, started_at, ended_at, attempt_at, ran, attempts,
   crashes, suspect, alone, request, answer, error
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_opening
 INSERT INTO gw_openings (turn, content) VALUES (?, ?)
@@ -278,6 +286,12 @@ INSERT INTO gw_usage (
 -- name: insert_audit
 INSERT INTO gw_audit (at, kind, agent, session, turn_id, subject, by, digest, outcome)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: list_audit
+SELECT id, at, kind, agent, session, turn_id, subject, by, digest, outcome FROM gw_audit
+WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR session = ?2)
+  AND (?3 IS NULL OR turn_id = ?3) AND (?4 IS NULL OR id < ?4)
+ORDER BY id DESC LIMIT ?5
 
 -- name: insert_reservations
 INSERT INTO gw_reservations (turn, scope, amount, expires_at) VALUES (?, ?, ?, ?)

@@ -24,6 +24,7 @@ from tests.conformance.engine.kit import (
     run,
     say,
     soon,
+    until,
 )
 from tests.support.turns import calls
 
@@ -175,14 +176,10 @@ class TestTools:
                 if isinstance(event, ActionProgress):
                     hold.go()
 
-        from gateway.engine.outcomes import TurnInput
-
-        gate = bench.store.hold("begin")
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        gate = await bench.start_and_hold(session)
         async with asyncio.TaskGroup() as group:
             group.create_task(soon(watch()))
-            await gate.wait()
-            await asyncio.sleep(0)
+            await until(lambda: bench.runtime.sink.watched(session.ref))
             gate.go()
         told = [event.text for event in seen if isinstance(event, ActionProgress)]
         assert told == ["half way"]

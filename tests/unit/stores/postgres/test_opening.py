@@ -29,6 +29,12 @@ def with_login(url: str, user: str, password: str) -> str:
 
 
 @pytest.fixture
+def postgres_url(empty_postgres_url: str) -> str:
+    """Everything here begins without the engine's tables."""
+    return empty_postgres_url
+
+
+@pytest.fixture
 def admin(postgres_url: str) -> Iterator[Admin]:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         yield connection

@@ -13,14 +13,13 @@ from typing_extensions import override
 from gateway.engine.errors import StoreUnavailableError
 from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.schema import connect
+from gateway.stores.sqlite.undo import Undo
 from gateway.stores.sqlite.writer import GROUP_PIECES, Writer
 from tests.conformance.store_kit import PATIENCE
 
 
 class Job:
     """A piece that does what the test says."""
-
-    plain = False
 
     def __init__(
         self, act: Callable[[sqlite3.Cursor], object], *, apart: bool = False, spare: bool = False
@@ -39,7 +38,7 @@ class Job:
 
     def run(self, cursor: sqlite3.Cursor) -> object:
         self.runs += 1
-        return None if self._blamed else self._act(cursor)
+        return None if self._blamed else undone_on_error(cursor, self._act)
 
     def blame(self, error: BaseException) -> bool:
         del error
@@ -48,6 +47,18 @@ class Job:
 
     def answered(self) -> None:
         self.told += 1
+
+
+def undone_on_error(cursor: sqlite3.Cursor, act: Callable[[sqlite3.Cursor], object]) -> object:
+    undo = Undo(cursor)
+    undo.mark()
+    try:
+        result = act(cursor)
+    except BaseException as error:
+        undo.end(error)
+        raise
+    undo.end(None)
+    return result
 
 
 def put(value: object) -> Callable[[sqlite3.Cursor], object]:
