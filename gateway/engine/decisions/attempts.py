@@ -145,7 +145,7 @@ def enter(view: SessionView, ref: SessionRef, asked: Acceptance, by: Taker | Non
     begun, writes = _hold(view, session, record, by, asked.opening)
     writes = replace(
         writes,
-        new_turn=replace(begun.record, content=None),
+        new_turn=begun.record,
         turns=(),
         opened=(),
         companions=plan.writes.companions,

@@ -14,7 +14,6 @@ from gateway.engine.wire import (
     block_from,
     block_json,
     clean,
-    digest,
     dumps,
     dumps_known,
     speaker_from,
@@ -55,15 +54,10 @@ class Opening:
 
     def content_hash(self, content: str) -> str:
         """What makes two deliveries of one turn id the same turn: content, speaker, source."""
-        same: JsonObject = {
-            "content": hashlib.sha256(content.encode()).hexdigest(),
-            "trigger": self.trigger,
-            "by": self.by,
-            "source": self.source,
-            # The identity alone: a channel may know the person's name or level better next time.
-            "speaker": None if self.speaker is None else self.speaker.id,
-        }
-        return digest(same)[:32]
+        # The identity alone: a channel may know the person's name or level better next time.
+        speaker = None if self.speaker is None else self.speaker.id
+        same = dumps_known([content, self.trigger, self.by, self.source, speaker])
+        return hashlib.sha256(same.encode()).hexdigest()[:32]
 
     def _json(self) -> JsonObject:
         return {

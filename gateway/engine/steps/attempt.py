@@ -252,12 +252,12 @@ class Attempt:
                 self.record = record
         for step in writes.steps:
             self.steps[step.step] = step
-        for event in writes.events:
-            self.logged = max(self.logged, event.seq)
+        if writes.events:
+            self.logged = max(self.logged, writes.events[-1].seq)
         for message in messages:
             self.transcript.append(message)
         self.touch()
-        if any(step.done for step in writes.steps):
+        if not self.progressed.is_set() and any(step.done for step in writes.steps):
             self.progressed.set()
         await self.tell(events)
 

@@ -11,7 +11,7 @@ from typing import assert_never, cast
 from gateway.engine import events as ev
 from gateway.engine.decisions.position import AskModel
 from gateway.engine.errors import ModelError, ModelUnavailableError
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.messages import Block, Message, Reasoning, Text, ToolCall
 from gateway.engine.model import (
     NORMAL_STOPS,
@@ -205,7 +205,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
         trust="agent",
         stop=reply.stop,
     )
-    events = _events(attempt, message, reply.usage)
+    events = _events(attempt, message, reply.usage, now)
     attempt.usage = added(attempt.usage, reply.usage)
     complete = not message.calls and reply.stop != "pause_turn"
     turns = attempt.advanced()
@@ -245,7 +245,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
                 at=now,
             ),
         ),
-        usage=(_usage_row(attempt, message.index, reply.usage),),
+        usage=(_usage_row(attempt, message.index, reply.usage, now),),
         events=tuple(event_row(event, record.row) for event in events),
         turns=turns,
     )
@@ -273,8 +273,8 @@ def _blocks(reply: ModelReply) -> tuple[Block, ...]:
     return tuple(out)
 
 
-def _events(attempt: Attempt, message: Message, usage: Usage) -> list[ev.TurnEvent]:
-    turn_id, session, at = attempt.turn_id, attempt.session, attempt.now()
+def _events(attempt: Attempt, message: Message, usage: Usage, at: Millis) -> list[ev.TurnEvent]:
+    turn_id, session = attempt.turn_id, attempt.session
     events: list[ev.TurnEvent] = []
     if thought := reasoning_text(message):
         events.append(
@@ -322,11 +322,11 @@ def _events(attempt: Attempt, message: Message, usage: Usage) -> list[ev.TurnEve
     return events
 
 
-def _usage_row(attempt: Attempt, index: int, usage: Usage) -> UsageRow:
+def _usage_row(attempt: Attempt, index: int, usage: Usage, now: Millis) -> UsageRow:
     return UsageRow(
         turn=attempt.row,
         step=index,
-        at=attempt.now(),
+        at=now,
         model=usage.model or attempt.edition.model,
         input=usage.input,
         output=usage.output,

@@ -16,7 +16,7 @@ from gateway.engine.kinds import Json, JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.messages import Message, Reasoning, ToolCall, ToolResult
 from gateway.engine.model import Usage
 from gateway.engine.records import EventRow, LoggedEvent
-from gateway.engine.wire import dumps, dumps_known, loads, message_from, usage_from, usage_json
+from gateway.engine.wire import dumps_known, loads, message_from, usage_from, usage_json
 
 SUMMARY_CHARACTERS = 2000
 
@@ -56,7 +56,7 @@ def event_row(event: ev.TurnEvent, turn: TurnRow, *, inline: bool = False) -> Ev
     elif isinstance(event, ev.TurnCompleted):
         ref, body = event.message, dumps_known(event.totals)
     else:
-        body = dumps(_own_fields(event))
+        body = dumps_known(_own_fields(event))
     return EventRow(turn=turn, seq=event.seq or 0, at=event.at, type=event.type, ref=ref, body=body)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import stat
 import sys
 from collections.abc import AsyncGenerator
@@ -22,7 +21,7 @@ from gateway.host import Serving, serve
 from gateway.host.hostfile import announce, find_host, local_url, make_cli_token, withdraw
 from gateway.host.serving import idle_settings
 from gateway.values import Secret
-from tests.support.forks import forked
+from tests.support.forks import forked, listening
 from tests.support.http import Client, connect
 from tests.unit.host.world import until
 
@@ -177,7 +176,9 @@ async def test_a_child_that_a_tool_forked_does_not_keep_the_port(settings: Setti
         async with served(settings, Serving(grace=5)) as client:
             port = int(client.url.rpartition(":")[2])
             children.enter_context(forked())
-        socket.create_server(("127.0.0.1", port)).close()
+            sockets = listening(port)
+            assert sockets
+        await until(lambda: sockets.isdisjoint(listening(port)))
 
 
 @pytest.mark.parametrize("name", ["/proc/x", "/proc", "file", "file/below"])
