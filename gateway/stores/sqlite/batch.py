@@ -27,7 +27,7 @@ from gateway.stores.sqlite.rows import (
     usage_values,
 )
 
-SIZES = (64, 16, 4, 1)
+SIZES = (64, 16, 4, 3, 2, 1)
 """Rows to a statement. Few sizes, so that each statement is prepared once and stays."""
 
 
@@ -45,6 +45,11 @@ def joins(writes: Writes) -> bool:
     return not (writes.companions or writes.requests or writes.cancels or writes.votes)
 
 
+def _fitting(rows: int) -> int:
+    """The largest size that this many rows fill."""
+    return next(size for size in SIZES if size <= rows)
+
+
 class _Table:
     """Rows for one statement that ends in ``VALUES (…)``."""
 
@@ -58,11 +63,11 @@ class _Table:
 
     def write(self, cursor: sqlite3.Cursor) -> None:
         rows, at = self.rows, 0
-        for size in SIZES:
-            while len(rows) - at >= size:
-                given = rows[at] if size == 1 else tuple(chain(*rows[at : at + size]))
-                cursor.execute(self._texts[size], given)
-                at += size
+        while left := len(rows) - at:
+            size = _fitting(left)
+            given = rows[at] if size == 1 else tuple(chain(*rows[at : at + size]))
+            cursor.execute(self._texts[size], given)
+            at += size
 
 
 class _Changes:
@@ -73,8 +78,7 @@ class _Changes:
         self.rows: list[Row] = []
 
     def write(self, cursor: sqlite3.Cursor) -> None:
-        if self.rows:
-            cursor.executemany(self._text, self.rows)
+        cursor.executemany(self._text, self.rows)
 
 
 class Batch:
@@ -156,18 +160,19 @@ class Batch:
             if self._fences:
                 self._check(cursor, list(self._fences.items()))
             for table in self._order:
-                table.write(cursor)
+                if table.rows:
+                    table.write(cursor)
         except Exception as exc:
             raise Refused(exc) from exc
         self._clear()
 
     def _check(self, cursor: sqlite3.Cursor, fences: Sequence[Row]) -> None:
         held, at = 0, 0
-        for size in SIZES:
-            while len(fences) - at >= size:
-                given = tuple(chain(*fences[at : at + size]))
-                held += cursor.execute(_HELD[size], given).fetchone()[0]
-                at += size
+        while left := len(fences) - at:
+            size = _fitting(left)
+            given = tuple(chain(*fences[at : at + size]))
+            held += cursor.execute(_HELD[size], given).fetchone()[0]
+            at += size
         if held != len(fences):
             raise StaleAttemptError
 
@@ -180,7 +185,8 @@ class Batch:
         self.sessions.clear()
         self._fences.clear()
         for table in self._order:
-            table.rows.clear()
+            if table.rows:
+                table.rows.clear()
 
 
 _HELD = {size: SQL["fences_held"].replace("(?, ?)", ", ".join(["(?, ?)"] * size)) for size in SIZES}
