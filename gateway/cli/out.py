@@ -74,16 +74,21 @@ class Out:
             self._write(self.stdout, self._fit(self.stdout, clean(text)))
             self.stdout.flush()
 
-    def block(self, label: Part, text: str, style: Style = "", *, wide: int = 0) -> None:
-        """Text beside a label. On a terminal it is wrapped under itself, in a log it stays whole."""
+    def block(
+        self, label: Part, text: str, style: Style = "", *, wide: int = 0, aside: bool = False
+    ) -> None:
+        """Text beside a label. On a terminal it is wrapped under itself, in a log it stays whole.
+        ``aside``: it is a remark, not the result."""
         body = clean(text)
         lines = body.splitlines() or [""]
-        if self.terminal:
-            room = max(20, (wide or self.width) - len(plain(label)))
+        stream = self.stderr if aside else self.stdout
+        if stream.isatty():
+            room = max(20, (wide or self._console(stream).width) - len(plain(label)))
             hang = "  " if body[:1] in MARKS else ""
             lines = [part for line in lines for part in _wrapped(line, room, hang)]
         for number, line in enumerate(lines):
-            self.say(label if number == 0 else " " * len(plain(label)), (line, style))
+            told = (label if number == 0 else " " * len(plain(label)), (line, style))
+            self.note(*told) if aside else self.say(*told)
 
     def fields(self, rows: Iterable[tuple[str, Part]]) -> None:
         """Names and values, one pair a line, names in one column."""

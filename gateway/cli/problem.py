@@ -46,6 +46,14 @@ class Finished(Exception):
         self.code = code
 
 
+class Unknown(click.UsageError):
+    """A command that isn't there, next to one that is."""
+
+    def __init__(self, name: str, meant: str, ctx: click.Context) -> None:
+        super().__init__(f"No such command {name!r}.", ctx)
+        self.meant = meant
+
+
 def explain(error: BaseException) -> Problem:
     """Any exception as a problem. What nobody foresaw says how to see the details."""
     match error:
@@ -56,6 +64,8 @@ def explain(error: BaseException) -> Problem:
             return Problem(
                 error.code, sentence(error), fix=error.fix or fallback, status=error.status
             )
+        case Unknown():
+            return Problem("usage", error.format_message(), fix=error.meant)
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "gateway"
             return Problem("usage", error.format_message(), fix=f"{path} --help")

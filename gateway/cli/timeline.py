@@ -141,9 +141,11 @@ def _completed(event: JsonObject, _: int) -> Line:
     return Line("✓", "green", "completed")
 
 
-def _failed(event: JsonObject, limit: int) -> Line:
+def _failed(event: JsonObject, _: int) -> Line:
+    """Whole, however long: why a turn failed is what its reader came for."""
     where = " ".join(filter(None, (text_of(event.get("phase")), text_of(event.get("step")))))
-    error = one_line(text_of(event.get("error")), limit)
+    text = text_of(event.get("error"))
+    error = one_line(text, len(text) + 1)
     return Line("✗", "red", "failed", f"{error}  ({where})" if where else error)
 
 

@@ -19,7 +19,7 @@ from gateway.definition.schedules import load_schedules
 from gateway.definition.skills import TOOL as READ_SKILL
 from gateway.definition.skills import Skill, catalogue, load_skills, read_skill
 from gateway.definition.source import entries, parse
-from gateway.definition.tools import load_tools
+from gateway.definition.tools import check_waits, load_tools
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError
 from gateway.engine.tool import Tool
@@ -182,6 +182,7 @@ def _read_code(package: Package, file: AgentFile, findings: Findings) -> None:
             continue
         place = package.show(path)
         check_parks(tree, place, findings)
+        check_waits(tree, place, findings)
         if file.agent is None or inside[0] != "tools":
             continue
         if file.agent.authorize_answer is None:

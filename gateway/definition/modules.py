@@ -9,10 +9,12 @@ because a cached file is told stale only by its size and its second.
 from __future__ import annotations
 
 import importlib
+import inspect
 import itertools
+import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -22,9 +24,11 @@ from types import CodeType, ModuleType
 
 from typing_extensions import override
 
-from gateway.definition.problems import Findings
+from gateway.definition.author import Agent, Schedule
+from gateway.definition.problems import Findings, did_you_mean
+from gateway.engine.agent import Surface
 from gateway.engine.errors import ConfigError
-from gateway.engine.tool import ToolDefinitionError
+from gateway.engine.tool import ToolDefinitionError, tool
 
 PREFIX = "_agent_directory_"
 _numbers = itertools.count(1)
@@ -69,6 +73,26 @@ class _Finder(MetaPathFinder):
 def _install() -> None:
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())
+
+
+_UNKNOWN = re.compile(
+    r"(?P<taker>\w+)(?:\.__init__)?\(\) got an unexpected keyword.* '(?P<name>\w+)'"
+)
+_TAKERS: dict[str, Callable[..., object]] = {
+    "Agent": Agent,
+    "Schedule": Schedule,
+    "Surface": Surface,
+    "tool": tool,
+}
+
+
+def _options(taker: str, name: str) -> str:
+    """What one of ours takes by name, where an author named something else."""
+    if taker not in _TAKERS:
+        return ""
+    found = inspect.signature(_TAKERS[taker]).parameters.values()
+    known = [one.name for one in found if one.kind is one.KEYWORD_ONLY]
+    return f"{taker} takes {', '.join(known)}{did_you_mean(name, known)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +149,8 @@ class Package:
         fix = ""
         if isinstance(error, ModuleNotFoundError) and error.name:
             fix = self._missing_module(error.name)
+        elif isinstance(error, TypeError) and (unknown := _UNKNOWN.search(message)):
+            fix = _options(unknown["taker"], unknown["name"])
         findings.error(file, line, f"fails on import: {message}", fix)
 
     def _place(self, relative: str, error: BaseException) -> tuple[str, int | None]:

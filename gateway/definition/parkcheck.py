@@ -23,8 +23,8 @@ def check_parks(tree: ast.Module, place: str, findings: Findings) -> None:
         if isinstance(node, ast.Call) and _asks(node, asking):
             for line, shape, fix in _shapes(node, parents):
                 findings.warn(place, line, f"{shape} around {ASK}", fix)
-            if _called(node) == ASK:
-                _refuse_sync(node, parents, place, findings)
+            if _called(node) == ASK and not _refuse_sync(node, parents, place, findings):
+                _refuse_forgotten(node, parents, place, findings)
 
 
 def policies(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -185,15 +185,49 @@ def _returns_exceptions(call: ast.Call) -> bool:
 
 def _refuse_sync(
     call: ast.Call, parents: Sequence[ast.AST], place: str, findings: Findings
-) -> None:
+) -> bool:
     function = next((p for p in reversed(parents) if isinstance(p, _FUNCTIONS)), None)
-    if isinstance(function, ast.FunctionDef) and any(_is_tool(d) for d in function.decorator_list):
-        findings.error(
-            place,
-            call.lineno,
-            f"{function.name}() is a plain def, which can't wait for a person",
-            f"declare it async def {function.name}(…) and await the request",
-        )
+    if not isinstance(function, ast.FunctionDef) or not any(map(_is_tool, function.decorator_list)):
+        return False
+    findings.error(
+        place,
+        call.lineno,
+        f"{function.name}() is a plain def, which can't wait for a person",
+        f"declare it async def {function.name}(…) and await the request",
+    )
+    return True
+
+
+def _refuse_forgotten(
+    call: ast.Call, parents: Sequence[ast.AST], place: str, findings: Findings
+) -> None:
+    """A request that stands by itself or is only kept in a name that is never awaited."""
+    match parents[-1]:
+        case ast.Await() | ast.Call() | ast.Return() | ast.keyword() | ast.Lambda():
+            return
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.NamedExpr(target=ast.Name(id=name)):
+            function = next((p for p in reversed(parents) if isinstance(p, _FUNCTIONS)), parents[0])
+            if _handed_on(function, name):
+                return
+        case ast.List() | ast.Tuple():
+            return
+        case _:
+            pass
+    findings.error(
+        place,
+        call.lineno,
+        f"{ASK} is called and never awaited, so nobody would be asked",
+        f"write await ctx.{ASK}(…)",
+    )
+
+
+def _handed_on(function: ast.AST, name: str) -> bool:
+    """Whether the name is awaited, or given to something that may await it."""
+    return any(
+        isinstance(node, ast.Await | ast.Call)
+        and any(isinstance(n, ast.Name) and n.id == name for n in ast.iter_child_nodes(node))
+        for node in ast.walk(function)
+    )
 
 
 def _is_tool(decorator: ast.expr) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +13,65 @@ from gateway.definition.problems import Findings
 from gateway.definition.skills import TOOL as READ_SKILL
 from gateway.definition.source import entries
 from gateway.engine.tool import TOOL_NAME, Tool
+
+_WAITING = frozenset(
+    {
+        "time.sleep",
+        "urllib.request.urlopen",
+        "subprocess.run",
+        "subprocess.call",
+        "subprocess.check_call",
+        "subprocess.check_output",
+        "os.system",
+    }
+)
+"""Calls that hold their thread until something comes. So does everything of ``requests``."""
+
+
+def check_waits(tree: ast.Module, place: str, findings: Findings) -> None:
+    """Warn of calls that hold the one thread on which every turn of the process runs. Read off the
+    text, so what hides behind another function isn't seen."""
+    known = _imported(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.AsyncFunctionDef):
+            continue
+        for call in _calls(node):
+            first, dot, rest = ast.unparse(call.func).partition(".")
+            name = known.get(first, "") + dot + rest
+            if name in _WAITING or name.startswith("requests."):
+                findings.warn(
+                    place,
+                    call.lineno,
+                    f"calls {name} in async def {node.name}, which stops every turn meanwhile",
+                    "await something that waits without holding the thread, such as asyncio.sleep,"
+                    f" or await asyncio.to_thread({ast.unparse(call.func)}, …)",
+                )
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """Names in this file and what they stand for: ``{"sleep": "time.sleep"}``."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=found):
+                for one in found:
+                    first = one.name.partition(".")[0]
+                    names |= {one.asname: one.name} if one.asname else {first: first}
+            case ast.ImportFrom(module=str(module), names=found, level=0):
+                names |= {one.asname or one.name: f"{module}.{one.name}" for one in found}
+            case _:
+                pass
+    return names
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    """Calls that a function makes itself: a function inside it may run in another thread."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.Call):
+            yield child
+        yield from _calls(child)
 
 
 def load_tools(package: Package, findings: Findings) -> dict[str, Tool]:
@@ -65,6 +126,14 @@ def _load(path: Path, package: Package, findings: Findings) -> Tool | None:
         )
         return None
     tool = found[0]
+    if tool.name != path.stem and _file(tool) == str(path):
+        findings.error(
+            place,
+            _line(tool),
+            f"holds the tool {tool.name}, but a tool is named like its file, {path.stem}",
+            f"rename the function to {path.stem}, or the file to {tool.name}.py",
+        )
+        return None
     if not tool.description:
         findings.warn(
             place,

@@ -19,6 +19,7 @@
     │   ├── ResumeAuthorizationError       403  this identity may not answer
     │   └── DuplicateClaimError            409  a dedupe key was claimed before
     ├── StaleAttemptError                  409  another attempt owns the session; stop without a word
+    ├── LeaseLostError                     409  somebody else may hold the row now; stop without a word
     ├── WriteConflictError                 500  a row that must be new is there already: a fault of ours
     ├── StoreUnavailableError              503  the store can't take a write now; try again
     ├── SchemaTooNewError                  500  the store was written by a newer release
@@ -34,6 +35,8 @@
 from __future__ import annotations
 
 from typing import ClassVar, Literal
+
+from gateway.engine.model import Usage
 
 Fault = Literal["caller", "operator", "provider", "author"]
 
@@ -131,6 +134,16 @@ class StaleAttemptError(GatewayError):
         super().__init__("another attempt owns the session now; nothing was written")
 
 
+class LeaseLostError(GatewayError):
+    status = 409
+    code = "lease_lost"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the lease was lost, and the row may be somebody else's; nothing was written"
+        )
+
+
 class WriteConflictError(GatewayError):
     """The store refused rows that contradict what it holds (a message index or event number given
     twice, a turn id taken); nothing of the write was applied."""
@@ -158,9 +171,15 @@ class DeliverUnsupportedError(GatewayError):
 
 
 class ModelError(GatewayError):
+    """``usage`` is what the failed call costs all the same, where the provider had begun to charge."""
+
     status = 502
     code = "model"
     fault = "provider"
+
+    def __init__(self, message: str, *, fix: str = "", usage: Usage | None = None) -> None:
+        super().__init__(message, fix=fix)
+        self.usage = usage
 
 
 class ModelUnavailableError(ModelError):
@@ -169,8 +188,15 @@ class ModelUnavailableError(ModelError):
     status = 503
     code = "model_unavailable"
 
-    def __init__(self, message: str, *, retry_after: float | None = None, fix: str = "") -> None:
-        super().__init__(message, fix=fix)
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        fix: str = "",
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message, fix=fix, usage=usage)
         self.retry_after = retry_after
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from decimal import Decimal
 
@@ -153,7 +153,19 @@ class Alive:
     """Bytes arrived that carry nothing to show; it restarts the idle window."""
 
 
-ModelDelta = TextDelta | ReasoningDelta | ToolInputDelta | Alive
+@struct(frozen=True, slots=True)
+class Meter:
+    """``read`` tells at any moment what the provider charges should the call end there, ``None``
+    while that is nothing. Of a call that is stopped half-way nobody else knows."""
+
+    read: Callable[[], Usage | None]
+
+
+ModelDelta = TextDelta | ReasoningDelta | ToolInputDelta | Alive | Meter
 
 NORMAL_STOPS = frozenset({"end_turn", "tool_use", "stop_sequence", "pause_turn"})
 """Stop reasons after which a reply is whole. Every other one is abnormal."""
+ABNORMAL_STOPS = frozenset(
+    {"max_tokens", "refusal", "model_context_window_exceeded", "content_filter"}
+)
+"""Those that are known. Providers make new ones, so an unknown one is abnormal too."""

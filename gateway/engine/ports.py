@@ -215,6 +215,9 @@ class Model(Protocol):
         Raises ``ModelUnavailableError`` for what is worth retrying and ``ModelError`` for the rest;
         a stream that ends without a known stop reason is ``ModelUnavailableError``. The adapter
         itself never retries. Closing the iterator closes the connection.
+
+        What a call cost that never came to a reply stands in its error's ``usage``, or is read off
+        the ``Meter`` that the stream yielded; a call that offers neither is not billed.
         """
         ...
 

@@ -178,12 +178,12 @@ class Runtime:
             ready=not problems,
             problems=tuple(problems),
             running=sum(actor.attempt is not None for actor in self._actors.values()),
-            queued=self.queued(),
+            queued=self.gate.waiting,
             draining=self.draining,
         )
 
     def queued(self) -> int:
-        return self.gate.waiting
+        return self.gate.queued
 
     # -- sessions --------------------------------------------------------------------------------------
     def session(self, agent: str, key: str) -> Session:
@@ -224,6 +224,7 @@ class Runtime:
             if excess <= 0:
                 return
             if actor.idle():
+                actor.stand(0)
                 del self._actors[ref]
                 excess -= 1
 

@@ -89,6 +89,7 @@ class Session:
             accepted = entered.accepted
             if accepted.started.created:
                 actor.live.add(asked.turn_id)
+                actor.stand(accepted.started.position)
             await self._told(accepted.events, accepted.ended, accepted.interrupt, "replaced")
             begun = entered.begun
         except StoreUnavailableError as error:
@@ -269,6 +270,8 @@ class Session:
             return await self._runtime.store.amend(self.ref, wanted, decide)
 
         ended = await self._until_seen(ask)
+        actor = self._actor
+        actor.stand(max(0, actor.behind - len(ended.ended)))
         await self._told(ended.events, ended.ended, ended.interrupt, "requested")
         self._actor.wake()
 
@@ -286,6 +289,7 @@ class Session:
         waiting = actor.reset_waiter()
         try:
             ended = await self._until_seen(ask)
+            actor.stand(0)
             await self._told(ended.events, ended.ended, ended.interrupt, "reset")
             if ended.reset is not None:
                 actor.was_reset(ended.reset)

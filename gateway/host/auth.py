@@ -17,6 +17,7 @@ from aiohttp import web
 
 from gateway.engine.errors import RequestError
 from gateway.engine.kinds import Speaker
+from gateway.host.problems import MediaTypeError
 from gateway.values import ApiToken, Right, Secret, is_loopback
 
 LOCAL = ApiToken("local", Secret(""))
@@ -44,7 +45,13 @@ def authenticate(request: web.BaseRequest, tokens: Sequence[ApiToken]) -> ApiTok
         if problem := _not_local(request):
             raise NotAuthenticatedError(
                 f"without a token only this machine may call: {problem}",
-                fix="set GATEWAY_API_TOKEN, and send it as Authorization: Bearer <token>",
+                fix="give mount_agent tokens=…, and send one as Authorization: Bearer <token>",
+            )
+        if request.method not in {"GET", "HEAD", "OPTIONS"} and request.content_type != JSON:
+            # A foreign page may send anything else without asking first.
+            raise MediaTypeError(
+                f"the header Content-Type must be {JSON}, also where the body is empty",
+                fix=f"send Content-Type: {JSON}",
             )
         return LOCAL
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
@@ -73,8 +80,6 @@ def _not_local(request: web.BaseRequest) -> str | None:
     origin = request.headers.get("Origin")
     if origin is not None and origin.lower() != f"http://{request.headers['Host']}".lower():
         return "another site's page sent it"
-    if request.method not in {"GET", "HEAD", "OPTIONS"} and request.content_type != JSON:
-        return f"the content type must be {JSON}"
     return None
 
 

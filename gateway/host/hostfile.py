@@ -81,7 +81,7 @@ def find_host(state: Path) -> HostFile | None:
 
 
 def _alive(pid: int) -> bool:
-    if pid <= 0:
+    if pid <= 0 or _zombie(pid):
         return False
     try:
         os.kill(pid, 0)
@@ -90,6 +90,16 @@ def _alive(pid: int) -> bool:
     except OSError:  # somebody else's process: alive
         return True
     return True
+
+
+def _zombie(pid: int) -> bool:
+    """Dead, while its parent hasn't asked how it ended: it takes signals and nothing else."""
+    try:
+        # The name stands in parentheses and may hold any; the state follows the last one.
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1]
+    except OSError:  # gone, or a system without /proc
+        return False
+    return state in ([b"Z"], [b"X"])
 
 
 def withdraw(state: Path) -> None:

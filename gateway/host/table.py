@@ -184,9 +184,18 @@ def _query(route: Route, request: web.Request) -> dict[str, str]:
         if query.schema.get("type") == "integer" and _WHOLE.fullmatch(values[0]):
             value = int(values[0])
         if wrong := check_value(query.schema, value):
-            raise BadRequestError(f"{query.name} {wrong}", fix=query.about)
+            raise BadRequestError(f"?{query.name} {wrong}", fix=_instead(query))
         found[query.name] = values[0]
     return found
+
+
+def _instead(query: Query) -> str:
+    """How the parameter is written so that it is understood."""
+    match query.schema:
+        case {"enum": list(values)}:
+            return " or ".join(f"?{query.name}={value}" for value in values)
+        case _:
+            return f"{query.name}: {query.about}"
 
 
 async def _body(route: Route, schema: JsonObject, request: web.Request, limit: int) -> JsonObject:
@@ -196,7 +205,9 @@ async def _body(route: Route, schema: JsonObject, request: web.Request, limit: i
     if route.body_optional and not raw:
         return {}
     if request.content_type != JSON:
-        raise MediaTypeError(f"the body must be {JSON}", fix=f"send Content-Type: {JSON}")
+        raise MediaTypeError(
+            f"the header Content-Type must be {JSON}", fix=f"send Content-Type: {JSON}"
+        )
     value = _parse(raw)
     if wrong := check_value(schema, value):
         raise BadRequestError(

@@ -79,7 +79,9 @@ class Accumulator:
         self._limit = limit
         self._clock = clock
         self._size = 0
-        self._started = False
+        self.started = False
+        self.written = 0
+        """Characters of text, thinking and arguments so far."""
         self._open: _Open | None = None
         self._blocks: list[Block] = []
         self._stop: str | None = None
@@ -96,14 +98,14 @@ class Accumulator:
             raise _error(body)
         if self.done or kind not in self._EVENTS:
             return []
-        if not self._started and kind != "message_start":
+        if not self.started and kind != "message_start":
             raise StreamBroken(f"{kind} came before message_start")
         if kind != "content_block_delta":  # of these only what they add is kept
             self._grow(len(data))
         return self._EVENTS[kind](self, body)
 
     def message(self) -> Message:
-        """What the stream said, once ``done``."""
+        """What the stream said: all of it once ``done``, else the blocks that are whole."""
         return Message(
             blocks=tuple(self._blocks),
             stop=self._stop,
@@ -114,9 +116,9 @@ class Accumulator:
 
     # -- events ------------------------------------------------------------------------------------
     def _message_start(self, body: JsonObject) -> list[ModelDelta]:
-        if self._started:
+        if self.started:
             raise StreamBroken("a second message_start came")
-        self._started = True
+        self.started = True
         message = _object(body.get("message"))
         self._model = str(message.get("model") or "")
         self._merge_usage(message.get("usage"))
@@ -147,6 +149,7 @@ class Accumulator:
                 block.raw[key] = piece  # whole each time, never in pieces
             elif isinstance(piece, str):
                 block.pieces.setdefault(key, []).append(piece)
+                self.written += len(piece)
                 shown += self._piece(block, key, piece)
             elif piece is not None:
                 block.raw[key] = piece

@@ -29,7 +29,7 @@ from typing_extensions import override
 
 from gateway.engine.errors import ConfigError, GatewayError, ModelError, ModelUnavailableError
 from gateway.engine.kinds import JsonObject
-from gateway.engine.model import Alive, ModelDelta, ModelReply, ModelRequest, Usage
+from gateway.engine.model import Alive, Meter, ModelDelta, ModelReply, ModelRequest, Usage
 from gateway.engine.ports import MODEL_SEAM_VERSION, Model
 from gateway.engine.struct import replace, struct
 from gateway.models._accumulate import Accumulator, Message, StreamBroken, StreamError
@@ -64,6 +64,8 @@ _DRAIN = 0.2
 """How long to wait for the end of the body after the last event, so the connection can be reused."""
 _ALIVE_EVERY = 1.0
 _MAX_REPLY = 8 * 1024 * 1024
+_CHARACTERS_PER_TOKEN = 4
+"""Of English prose, about; for what a cut stream wrote, which nobody counted."""
 
 _FIX_SDK = 'pip install "anthropic>=2.14,<3", or inject a client: anthropic(model, client=…)'
 _FIX_KEY = "set ANTHROPIC_API_KEY, pass api_key=, or inject a client: anthropic(model, client=…)"
@@ -176,17 +178,26 @@ class AnthropicModel(Model):
                 async for delta in deltas:
                     yield delta
             yield call.reply()
-        except GatewayError:
-            raise
-        except StreamError as error:
-            told = Failure(status=200, type=error.type, code=error.code, message=str(error))
-            raise from_failure(told, self._scrub) from None
-        except (StreamBroken, FrameTooLarge) as error:
-            raise ModelUnavailableError(f"the model's stream is broken: {error}") from error
-        except Exception as error:  # noqa: BLE001 - no error of a vendor's leaves here
-            failure = from_exception(error, self._scrub)
+        except Exception as error:
+            failure = self._told(error)
+            if isinstance(failure, ModelError):
+                failure.usage = call.spent()
+            if failure is error:
+                raise
             # A status error carries the request, key included, and all it says is said already.
-            raise failure from (None if hasattr(error, "status_code") else error)
+            said = isinstance(error, StreamError) or hasattr(error, "status_code")
+            raise failure from (None if said else error)
+
+    def _told(self, error: Exception) -> GatewayError:
+        """The failure in our words: no error of a vendor's leaves here."""
+        if isinstance(error, GatewayError):
+            return error
+        if isinstance(error, StreamError):
+            told = Failure(status=200, type=error.type, code=error.code, message=str(error))
+            return from_failure(told, self._scrub)
+        if isinstance(error, StreamBroken | FrameTooLarge):
+            return ModelUnavailableError(f"the model's stream is broken: {error}")
+        return from_exception(error, self._scrub)
 
     def _pinned(self, request: ModelRequest) -> tuple[JsonObject, str]:
         """Settings and model as the edition fixed them: a suspended turn resumes on its own, even
@@ -265,6 +276,7 @@ class _Call:
     async def deltas(self, chunks: AsyncGenerator[bytes]) -> AsyncGenerator[ModelDelta]:
         """What to show. Bytes with nothing to show (pings, signatures) are told as ``Alive``."""
         decoder = Decoder(_MAX_REPLY)
+        yield Meter(self.spent)
         yield Alive()
         told = time.monotonic()
         async for chunk in chunks:
@@ -291,6 +303,20 @@ class _Call:
         if not self.accumulator.done:
             raise ModelUnavailableError("the model's stream ended before the message did")
         return judge(self.accumulator.message(), self._usage)
+
+    def spent(self) -> Usage | None:
+        """What the call costs if it ends here. Output is only told at the end, so of a message that
+        is cut before it is what arrived that counts."""
+        if not self.accumulator.started:
+            return None
+        message = self.accumulator.message()
+        if self.accumulator.done:
+            return self._usage(message)
+        told = _count(message.usage, "output_tokens")
+        arrived = -(-self.accumulator.written // _CHARACTERS_PER_TOKEN)
+        output = told if message.stop is not None else max(told, arrived)
+        priced = self._usage(replace(message, usage={**message.usage, "output_tokens": output}))
+        return replace(priced, raw=dict(message.usage), estimated=True)
 
     def _usage(self, message: Message) -> Usage:
         raw = message.usage

@@ -17,12 +17,22 @@ from typing_extensions import override
 from gateway.engine.errors import GatewayError, ModelError
 from gateway.engine.kinds import JsonObject
 from gateway.engine.messages import Block, Opaque, Reasoning, Text, ToolCall
-from gateway.engine.model import ModelDelta, ModelReply, ModelRequest, TextDelta, Usage
+from gateway.engine.model import (
+    ABNORMAL_STOPS,
+    NORMAL_STOPS,
+    ModelDelta,
+    ModelReply,
+    ModelRequest,
+    TextDelta,
+    Usage,
+)
 from gateway.engine.ports import MODEL_SEAM_VERSION, Model
 from gateway.engine.struct import replace
 from gateway.engine.wire import dumps
 
 Reply = Callable[[ModelRequest], ModelReply | Awaitable[ModelReply]]
+
+STOPS = NORMAL_STOPS | ABNORMAL_STOPS
 
 
 def _check(block: object) -> None:
@@ -111,6 +121,12 @@ class ScriptedModel(Model):
             raise ModelError(
                 f"the scripted model's reply() returned {type(reply).__name__}, not a ModelReply",
                 fix="return ModelReply.say(…) or ModelReply.call(…)",
+            )
+        if reply.stop not in STOPS:
+            # A provider may make up a new one; in a script it is a slip that would end the turn.
+            raise ModelError(
+                f"the scripted model's reply stops with {reply.stop!r}, which no model says",
+                fix=f"leave stop out, or use one of: {', '.join(sorted(STOPS))}",
             )
         for block in reply.blocks:
             _check(block)

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from gateway.engine.errors import StaleAttemptError, StoreUnavailableError
 from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
+from gateway.engine.ledger import Ledger
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import (
     Ask,
@@ -37,6 +38,7 @@ from gateway.engine.records import (
     TurnSummary,
     Writes,
 )
+from gateway.stores.memory_ledger import MemoryLedger
 from gateway.stores.memory_tables import SessionTable, Tables, TurnTable
 
 T = TypeVar("T")
@@ -56,10 +58,12 @@ class MemoryStore:
         )
         self.lease = lease
         self._tables = Tables()
+        self.ledger: Ledger = MemoryLedger(self._tables, self._take_turns)
         self._beats: dict[str, float] = {}
         self._opened = False
 
     async def open(self) -> None:
+        self._tables.ledger.void()
         self._opened = True
 
     async def close(self) -> None:

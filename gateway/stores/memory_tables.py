@@ -25,6 +25,7 @@ from gateway.engine.records import (
     Writes,
 )
 from gateway.engine.struct import replace
+from gateway.stores.memory_ledger_rows import Address, LedgerTables
 
 Row = TypeVar("Row")
 
@@ -84,7 +85,14 @@ class Tables:
         self.editions: dict[str, str] = {}
         self.claims: dict[str, Claim] = {}
         self.companions: dict[str, list[Companion]] = {}
+        self.ledger = LedgerTables(self._address)
         self._rows = 0
+
+    def _address(self, row: TurnRow) -> Address | None:
+        turn = self.turns.get(row)
+        if turn is None:
+            return None
+        return turn.session.ref.agent, turn.session.ref.key, turn.record.turn_id
 
     def audit(self) -> list[Audit]:
         rows = self.companions.get(Audit.TABLE, [])
@@ -168,7 +176,7 @@ class Tables:
             self.claims[companion.key] = companion
         elif isinstance(companion, UsageRow):
             self._turn(companion.turn, fresh).usage[companion.step] = companion
-        else:
+        elif not self.ledger.keep(companion):
             self.companions.setdefault(companion.TABLE, []).append(companion)
 
 

@@ -22,6 +22,7 @@ from gateway.engine.messages import Message, Text, ToolCall, ToolResult
 from gateway.engine.model import (
     Alive,
     Edition,
+    Meter,
     ModelDelta,
     ModelReply,
     ModelRequest,
@@ -70,7 +71,7 @@ class ModelSuite(ABC):
         async with self.stage(ModelReply.say(TALE)) as stage:
             *deltas, last = await items(stage.model, request(stage.model))
         assert isinstance(last, ModelReply)
-        kinds = (TextDelta, ReasoningDelta, ToolInputDelta, Alive)
+        kinds = (TextDelta, ReasoningDelta, ToolInputDelta, Alive, Meter)
         assert all(isinstance(delta, kinds) for delta in deltas)
 
     async def test_text_arrives_in_pieces_that_add_up_to_the_reply(self) -> None:

@@ -15,7 +15,6 @@ from gateway.engine.records import (
     CancelMark,
     Claim,
     Companion,
-    Delivery,
     EditionRow,
     EventRow,
     Fence,
@@ -30,7 +29,6 @@ from gateway.engine.records import (
     StepRow,
     TurnRecord,
     UsageRow,
-    Verdict,
     VoteRow,
     Writes,
 )
@@ -199,10 +197,6 @@ def companions(turn: TurnRow, tag: str = "") -> tuple[Companion, ...]:
     """One row of every kind that no other field of ``Writes`` carries."""
     return (
         Claim(key=f"evt-{tag}", turn=turn, at=T0, expires_at=at(1000)),
-        Verdict(
-            event_id=f"E{tag}", source="slack", verdict="accept", rule="mention", turn=turn, at=T0
-        ),
-        Delivery(turn=turn, part="final", target="slack:C1", state="due", at=T0),
         Audit(
             at=T0, kind="accept", agent="june", session=REF.key, turn_id="t1", subject="turn",
             by=None, digest=None, outcome="ok",

@@ -17,7 +17,7 @@ from gateway.engine.errors import ConfigError, ModelError, ModelUnavailableError
 from gateway.engine.kinds import Json
 from gateway.engine.messages import Block, Text, ToolCall
 from gateway.engine.model import ModelReply, ModelRequest, TextDelta
-from gateway.models.scripted import ScriptedModel
+from gateway.models.scripted import STOPS, ScriptedModel
 from tests.conformance.model_suite import TALE, Answer, ModelSuite, Stage, answer, items, request
 
 
@@ -128,6 +128,18 @@ class TestScriptedModel(ModelSuite):
         with pytest.raises(ModelError, match=told) as raised:
             await answer(model, request(model))
         assert raised.value.fix
+
+    async def test_a_stop_that_no_model_knows_is_an_error_that_names_the_known_ones(self) -> None:
+        model = ScriptedModel(lambda _: ModelReply((Text("Hi"),), stop="end-turn"))
+        with pytest.raises(ModelError, match="'end-turn'") as raised:
+            await answer(model, request(model))
+        assert "end_turn" in raised.value.fix
+        assert "max_tokens" in raised.value.fix
+
+    @pytest.mark.parametrize("stop", sorted(STOPS))
+    async def test_every_known_stop_may_be_played(self, stop: str) -> None:
+        model = ScriptedModel(lambda _: ModelReply((Text("Hi"),), stop=stop))
+        assert (await answer(model, request(model))).stop == stop
 
     async def test_an_error_of_the_gateways_own_passes_as_it_is(self) -> None:
         def broken(_: ModelRequest) -> ModelReply:

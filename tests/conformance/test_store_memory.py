@@ -8,11 +8,12 @@ import pytest
 
 from gateway.engine.ports import SessionStore
 from gateway.stores.memory import MemoryStore
+from tests.conformance.store.ledger.suite import LedgerSuite
 from tests.conformance.store_kit import Reopen, Restamp
 from tests.conformance.store_suite import StoreSuite
 
 
-class TestMemoryStore(StoreSuite):
+class TestMemoryStore(StoreSuite, LedgerSuite):
     @pytest.fixture
     async def store(self) -> AsyncIterator[SessionStore]:
         store = MemoryStore()

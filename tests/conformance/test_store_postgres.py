@@ -9,6 +9,7 @@ import pytest
 
 from gateway.engine.ports import SessionStore
 from gateway.stores.postgres import PostgresStore
+from tests.conformance.store.ledger.suite import LedgerSuite
 from tests.conformance.store_kit import Reopen, Restamp
 from tests.conformance.store_suite import StoreSuite
 
@@ -25,7 +26,7 @@ async def stores(postgres_url: str) -> AsyncIterator[list[PostgresStore]]:
         await store.close()
 
 
-class TestPostgresStore(StoreSuite):
+class TestPostgresStore(StoreSuite, LedgerSuite):
     @pytest.fixture
     def store(self, stores: list[PostgresStore]) -> SessionStore:
         return stores[0]

@@ -11,11 +11,12 @@ import pytest
 
 from gateway.engine.ports import SessionStore
 from gateway.stores.sqlite import SqliteStore
+from tests.conformance.store.ledger.suite import LedgerSuite
 from tests.conformance.store_kit import Reopen, Restamp
 from tests.conformance.store_suite import StoreSuite
 
 
-class TestSqliteStore(StoreSuite):
+class TestSqliteStore(StoreSuite, LedgerSuite):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[SessionStore]:
         store = SqliteStore(tmp_path / "june.db")

@@ -28,10 +28,13 @@ def shell(tmp_path: Path) -> Shell:
     ("args", "code", "says"),
     [
         (["no-such"], 2, "fix: gateway --help"),
+        (["chta"], 2, "fix: gateway chat"),
+        (["sessions", "shwo"], 2, "fix: gateway sessions show"),
         (["ask"], 2, "fix: gateway ask --help"),
         (["turns", "--limit", "0"], 2, "0 is not in the range"),
         (["turns", "show", "nope"], 4, "no turn 'nope'"),
         (["approvals", "show", "nope"], 4, "no request 'nope'"),
+        (["approvals", "approve", "req_zzz"], 4, "fix: gateway approvals list"),
         (["serve"], 3, "fix: export GATEWAY_API_TOKEN="),
         (["ask", "hi", "--agent", "nobody"], 4, "fix: --agent june"),
         (["ask", "hi", "--session", "a b\n"], 2, "a session key must"),
@@ -61,6 +64,7 @@ def test_with_json_an_error_is_json_too(shell: Shell) -> None:
 def test_looking_leaves_nothing_behind(shell: Shell, tmp_path: Path) -> None:
     assert "no sessions yet" in shell.ok("sessions").err
     assert shell.ok("db", "status", "--json").object["state"] == "empty"
+    assert shell.ok("db", "--json").object["state"] == "empty"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,6 +17,7 @@ from aiohttp import web
 from tests.support.blocks import blocks
 from tests.support.cli import Serving, Shell
 from tests.support.http import connect, on_socket
+from tests.support.pasted import do
 
 pytestmark = pytest.mark.timeout(120)  # starts processes
 
@@ -56,6 +57,10 @@ async def test_the_gateway_inside_an_application(
         assert sum(message.role == "user" for message in await session.transcript()) == 1
 
 
+def test_curl_asks_follows_and_approves(tmp_path: Path) -> None:
+    do("docs/howto/http.md", tmp_path)
+
+
 async def test_a_backup_and_a_look_at_unknown_outcomes(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,8 +75,9 @@ async def test_a_backup_and_a_look_at_unknown_outcomes(
     monkeypatch.chdir(made)
     alone = shell.ok("audit", "--json").list
     with Serving(shell):
-        for block in blocks("docs/operations.md", "python"):
-            exec(compile(block.code, write(made, block.code), "exec"), {})  # noqa: S102
+        for _ in range(2):  # a backup is made every night, not once
+            for block in blocks("docs/operations.md", "python"):
+                exec(compile(block.code, write(made, block.code), "exec"), {})  # noqa: S102
         through_the_host = shell.ok("audit", "--json", "--session", "s1", "--turn", "t1").list
         assert shell.ok("audit", "--json", "--session", "s2").list == []
         assert shell.ok("audit", "--json", "--before", "1").list == []
@@ -84,8 +90,12 @@ async def test_a_backup_and_a_look_at_unknown_outcomes(
         }
     ]  # fmt: skip
     assert line.split("\t")[2:] == ["outcome_unknown", "s1", "t1", "tool:1:call", "unknown", ""]
-    shown = shell.run("sessions", "--json", env={"DATABASE_URL": "sqlite:///backup.db"})
-    assert [row["session"] for row in shown.list] == ["s1"]
+    copies = sorted(path.name for path in made.glob("backup-*.db"))
+    assert len(copies) == 2
+    for copy in copies:
+        assert (made / copy).stat().st_mode & 0o777 == 0o600
+        shown = shell.run("sessions", "--json", env={"DATABASE_URL": f"sqlite:///{copy}"})
+        assert [row["session"] for row in shown.list] == ["s1"]
 
 
 async def test_the_tests_that_an_author_may_write(made: Path) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import sqlite3
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import MISSING, fields
 from typing import Any, Literal, cast
 
@@ -28,7 +30,7 @@ from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.limits import Limits
 from gateway.engine.messages import ToolCall
 from gateway.engine.model import Usage
-from gateway.engine.records import COMPANIONS
+from gateway.engine.records import COMPANIONS, WAYS
 from gateway.engine.runtime import Runtime
 from gateway.engine.wire.events import event_json
 from gateway.host.api import Api
@@ -38,6 +40,7 @@ from gateway.host.openapi import problem_statuses
 from gateway.host.routes import all_routes
 from gateway.host.table import Route
 from gateway.log import FIELDS
+from gateway.stores.sql import load_migrations
 from gateway.values import RIGHTS
 from tests.meta import reference_words as words
 from tests.meta.tree import ROOT, text
@@ -297,15 +300,31 @@ def directory() -> str:
 
 def companions() -> str:
     _same("COMPANIONS", (kind.TABLE for kind in COMPANIONS), words.COMPANIONS)
-    rows = (
+    _same("WAYS", {*words.WAYS, *(kind.TABLE for kind in WAYS)}, words.WAYS)
+    rows: list[tuple[str, Iterable[str], str]] = [
         (
-            code(f"gw_{kind.TABLE}"),
-            ", ".join(code(f.name) for f in fields(cast("Any", kind))),
+            f"gw_{kind.TABLE}",
+            (f.name for f in fields(cast("Any", kind))),
             words.COMPANIONS[kind.TABLE],
         )
         for kind in COMPANIONS
+    ]
+    rows += [(f"gw_{name}", _columns(f"gw_{name}"), about) for name, about in words.WAYS.items()]
+    return table(
+        "table | columns | holds",
+        ((code(name), ", ".join(map(code, columns)), about) for name, columns, about in rows),
     )
-    return table("table | columns | holds", rows)
+
+
+def _columns(name: str) -> Iterator[str]:
+    """As the migrations make them."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for migration in load_migrations("sqlite"):
+            connection.executescript(migration.script)
+        found = connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
+    if not found:
+        raise WordsError(f"tests/meta/reference_words.py, WAYS: there is no table {name}")
+    return (column for (column,) in found)
 
 
 def log_fields() -> str:

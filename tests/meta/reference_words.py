@@ -21,7 +21,7 @@ EVENTS = {
     "usage": "what one model call took; `cost` in US dollars, null when no price is known",
     "compaction.started": "reserved; this release doesn't compact",
     "guardrail.found": "reserved; this release has no guardrails",
-    "turn.completed": "the end: the final text and the sums of all `usage`",
+    "turn.completed": "the end: the final text and the sums of every model call, also of those that came to nothing",
     "turn.failed": "the end: why, in which phase and step",
     "turn.cancelled": "the end: by whose wish",
     "turn.timed_out": "the end: `deadline` is `idle` or `ceiling`",
@@ -85,6 +85,7 @@ ERRORS = {
         "wrong turn, wrong request, another digest, or nothing waits",
         "read the open request and answer that",
     ),
+    "lease_lost": ("somebody else may have what this process held; nothing was written", "nothing"),
     "stale_attempt": ("another process has the session; nothing was written", "nothing"),
     "store_unavailable": (
         "the store can't take a write now, or this process is stopping",
@@ -141,7 +142,7 @@ LIMITS = {
     "model_retry_for": "seconds for which a model that is away is asked again",
     "running_turns": "turns that run at once in a process",
     "queue_per_session": "turns that wait in one session",
-    "queue_per_host": "turns that wait in a process",
+    "queue_per_host": "turns that wait in a process, for a place or behind another turn of their session",
     "message_bytes": "what opens a turn",
     "tool_result_bytes": "a tool's result; more is cut and marked",
     "request_bytes": "a request for a person's input",
@@ -195,9 +196,19 @@ DIRECTORY = {
 
 COMPANIONS = {
     "claims": "dedupe keys; written where `TurnInput.companions` carries one",
-    "verdicts": "what became of an inbound event; written by channels, so by none yet",
-    "deliveries": "what is to be delivered; written by channels, so by none yet",
-    "usage": "what each model call took",
+    "usage": "what each model call took; `step` is the message it gave, or below 0 if it came to nothing",
     "audit": "calls whose outcome is unknown (kind `outcome_unknown`); append-only, no text",
     "reservations": "reserved amounts; written by none yet",
+}
+
+WAYS = {
+    "verdicts": "how each inbound event was judged and by which rule; ids, no text; `copies` counts how often it came",
+    "inbox": "events that were acknowledged and wait to be acted on; `body` is emptied when that is done",
+    "places": "which session a place (a thread, a post) belongs to",
+    "pairs": "how often a bot and this agent spoke without a person in between",
+    "deliveries": "what is to be shown where, and how far it is",
+    "parts": "the messages of a delivery, as the platform confirmed them",
+    "installations": "workspaces that let the agent in; `sealed` holds their tokens, encrypted",
+    "leases": "what one host at a time may do",
+    "files": "files that came in or go out",
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from typing import Any
 
 from tests.meta.tree import ROOT, files, text, verdict
 
 LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-build.txt")
+NODE, NODE_LOCK = "tests/foreign/package.json", "tests/foreign/package-lock.json"
 DOCS = "docs/dependencies.md"
 SHORTEST_REASON = 25
 
@@ -28,6 +31,12 @@ def declared() -> tuple[set[str], set[str], set[str]]:
     )
 
 
+def declared_for_node() -> dict[str, str]:
+    """The clients for Node.js that the tests run, with the versions asked for."""
+    settings: dict[str, Any] = json.loads(text(NODE))
+    return dict(settings["dependencies"])
+
+
 def _names(requirements: list[str]) -> set[str]:
     found = (re.match(r"[\w.-]+", requirement) for requirement in requirements)
     return {_normal(name[0]) for name in found if name}
@@ -43,11 +52,11 @@ def pins(lock: str) -> dict[str, str]:
 
 
 def test_every_dependency_has_a_reason() -> None:
-    rows = re.findall(r"^\| `([\w.-]+)` \| (.+?) \|$", text(DOCS), re.MULTILINE)
+    rows = re.findall(r"^\| `([\w./@-]+)` \| (.+?) \|$", text(DOCS), re.MULTILINE)
     reasons = {_normal(name): reason for name, reason in rows}
-    wanted = set().union(*declared())
+    wanted = set().union(*declared(), map(_normal, declared_for_node()))
     offences = dict.fromkeys(wanted - reasons.keys(), "has no line")
-    offences |= dict.fromkeys(reasons.keys() - wanted, "isn't in pyproject.toml")
+    offences |= dict.fromkeys(reasons.keys() - wanted, f"isn't in pyproject.toml or {NODE}")
     offences |= {
         name: "has a reason too short to be one"
         for name, reason in reasons.items()
@@ -85,6 +94,26 @@ def test_locks_name_no_place() -> None:
         "A lock says what, never from where: an address or a path is true on one machine only.",
         "make lock (it leaves index, links and header out).",
         _lines(PLACES, LOCKS),
+    )
+
+
+def test_the_lock_for_node_is_complete_and_names_no_place() -> None:
+    packages: dict[str, dict[str, Any]] = json.loads(text(NODE_LOCK))["packages"]
+    asked, offences = declared_for_node(), {}
+    if packages.pop("")["dependencies"] != asked:
+        offences[NODE_LOCK] = f"isn't of {NODE}"
+    for name, version in asked.items():
+        if packages.get(f"node_modules/{name}", {}).get("version") != version:
+            offences[f"{NODE}::{name}"] = f"{version}, which isn't the one version that is locked"
+    for name, about in packages.items():
+        if not str(about.get("integrity", "")).startswith("sha512-"):
+            offences[f"{NODE_LOCK}::{name}"] = "has no hash"
+        if "resolved" in about or not re.fullmatch(r"\d[\w.+-]*", about.get("version", "")):
+            offences[f"{NODE_LOCK}::{name}"] = "says from where, instead of which version"
+    verdict(
+        "The lock holds every package with its version and hash, and never an address.",
+        f"exact versions in {NODE}, then make lock.",
+        offences,
     )
 
 

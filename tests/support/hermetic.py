@@ -20,6 +20,8 @@ def clean_environment(home: Path) -> None:
     for name in set(os.environ):
         if name not in KEPT and not name.startswith(KEPT_PREFIXES):
             del os.environ[name]
+    # Some tests start many processes, and each would compile all of the product again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.update(HOME=str(home), LANG="C.UTF-8", TZ="UTC")
 
 

@@ -8,12 +8,12 @@ from typing import cast
 import click
 
 from gateway.cli.base import ListGroup, pass_out
-from gateway.cli.commands.common import LIMIT, cut, find_approval, now
+from gateway.cli.commands.common import LIMIT, cut, find_approval, listing, now
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.talk.card import answerers, card
+from gateway.cli.talk.card import answerers, boolean, card, command
 from gateway.cli.talk.printer import TurnPrinter
 from gateway.cli.text import one_line
 from gateway.cli.timeline import object_of, text_of, whole
@@ -32,27 +32,20 @@ def list_approvals(out: Out, limit: int) -> None:
     """What is waiting, longest first."""
     with at_desk(out) as (portal, desk):
         found = portal.call(desk.approvals(limit=limit))
-    if out.json:
-        out.data([*found])
-        return
-    if not found:
-        out.note("nothing waits for a person.")
-        return
     at = now()
-    out.table(
-        ["REQUEST", "SESSION", "WHAT", "WHO MAY ANSWER", "SINCE"],
-        [
-            [
-                text_of(row.get("id")),
-                text_of(row.get("session")),
-                one_line(text_of(row.get("prompt")), 200),
-                answerers(object_of(row.get("answerers"))),
-                out.when(whole(row.get("created_at")), at),
-            ]
-            for row in found
-        ],
-    )
-    cut(out, found, limit)
+
+    def cells(row: JsonObject) -> list[Part]:
+        return [
+            text_of(row.get("id")),
+            text_of(row.get("session")),
+            one_line(text_of(row.get("prompt")), 200),
+            answerers(object_of(row.get("answerers"))),
+            out.when(whole(row.get("created_at")), at),
+        ]
+
+    columns = ("REQUEST", "SESSION", "WHAT", "WHO MAY ANSWER", "SINCE")
+    if listing(out, found, columns, cells, empty="nothing waits for a person."):
+        cut(out, found, limit)
 
 
 @approvals.command("show")
@@ -71,12 +64,9 @@ def show(out: Out, id: str) -> None:  # noqa: A002
         by = text_of(found.get("by"))
         out.say(f"  {outcome}" + (f" by {by}" if by else ""))
         return
-    name = text_of(found.get("id"))
+    out.say(f"  {command(found)}")
     if boolean(found):
-        out.say(f"  gateway approvals approve {name}")
-        out.say(f'  gateway approvals deny {name} --reason "…"')
-    else:
-        out.say(f"  gateway approvals answer {name} --value '<JSON that fits the schema>'")
+        out.say(f'  gateway approvals deny {text_of(found.get("id"))} --reason "…"')
 
 
 REASON = click.option("--reason", metavar="TEXT", help="Kept with the answer; the model reads it.")
@@ -122,10 +112,6 @@ def answer(out: Out, id: str, value: str, reason: str | None, wait: bool) -> Non
     _answer(out, id, parsed, reason, wait)
 
 
-def boolean(request: JsonObject) -> bool:
-    return object_of(request.get("schema")).get("type") == "boolean"
-
-
 def _answer(out: Out, id: str, value: Json, reason: str | None, wait: bool) -> None:  # noqa: A002
     with at_desk(out, works=True) as (portal, desk):
         request = portal.call(find_approval(desk, id))
@@ -134,7 +120,7 @@ def _answer(out: Out, id: str, value: Json, reason: str | None, wait: bool) -> N
             raise Problem(
                 "usage",
                 "this request asks for more than yes or no",
-                fix=f"gateway approvals answer {text_of(request.get('id'))} --value '<JSON>'",
+                fix=command(request),
             )
         turn = (text_of(request["agent"]), text_of(request["session"]), text_of(request["turn_id"]))
         before = whole(portal.call(desk.snapshot(*turn)).get("last_seq"))

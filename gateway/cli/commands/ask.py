@@ -14,7 +14,7 @@ from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.talk.card import card
+from gateway.cli.talk.card import FORGOTTEN, boolean, card, command
 from gateway.cli.talk.follow import Address, Follower
 from gateway.cli.talk.keys import new_session
 from gateway.cli.timeline import object_of, text_of
@@ -34,7 +34,7 @@ def ask(
     """Ask MESSAGE (``-`` reads it from stdin) and wait for the answer.
 
     The answer is on stdout, everything else on stderr. Exit code 10 means that the turn waits for a
-    person; the command that approves it is printed.
+    person; the command that answers it is printed.
     """
     text = sys.stdin.read() if message == "-" else message
     if not text.strip():
@@ -48,9 +48,11 @@ def ask(
         interrupted = follower.run()
         snapshot = portal.call(desk.snapshot(chosen, key, name))
     if out.json:
-        out.data(_result(chosen, key, snapshot))
+        out.data(_result(chosen, key, snapshot, kept=desk.keeps))
     elif snapshot.get("state") == "suspended":
-        _parked(out, snapshot)
+        request = object_of(snapshot.get("request"))
+        card(out, request)
+        out.say(f"  {command(request) if desk.keeps else FORGOTTEN}")
     if interrupted:
         raise Finished(Exit.INTERRUPTED)
     match snapshot.get("state"):
@@ -81,17 +83,10 @@ async def _start(desk: Desk, turn: Address, text: str) -> None:
         raise
 
 
-def _result(agent: str, session: str, snapshot: JsonObject) -> JsonObject:
+def _result(agent: str, session: str, snapshot: JsonObject, *, kept: bool) -> JsonObject:
+    """With the command that answers, unless there will be nothing left to answer."""
     told: JsonObject = {"agent": agent, "session": session, **snapshot}
-    if snapshot.get("state") == "suspended":
-        told["approve"] = f"gateway approvals approve {_request_id(snapshot)}"
+    if snapshot.get("state") == "suspended" and kept:
+        request = object_of(snapshot.get("request"))
+        told["approve" if boolean(request) else "answer"] = command(request)
     return told
-
-
-def _request_id(snapshot: JsonObject) -> str:
-    return text_of(object_of(snapshot.get("request")).get("id"))
-
-
-def _parked(out: Out, snapshot: JsonObject) -> None:
-    card(out, object_of(snapshot.get("request")))
-    out.say(f"  gateway approvals approve {_request_id(snapshot)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -13,6 +13,7 @@ from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.text import STATE_MARK, STATE_STYLE, arguments, one_line
 from gateway.cli.timeline import object_of, text_of
+from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.limits import SYSTEM_CLOCK
 
@@ -22,6 +23,8 @@ LIMIT = click.option(
 )
 SEARCHED = 500
 """How many rows are looked through for an id."""
+NAMED = 10
+"""How many an error names: more are a list, which there is a command for."""
 
 
 def now() -> int:
@@ -32,6 +35,25 @@ def state_part(state: str, out: Out) -> Part:
     """A state with its mark on a terminal, bare in a pipe."""
     mark = f"{STATE_MARK.get(state, ' ')} " if out.terminal else ""
     return mark + state, STATE_STYLE.get(state, "")
+
+
+def listing(
+    out: Out,
+    found: Sequence[JsonObject],
+    columns: Sequence[str],
+    cells: Callable[[JsonObject], list[Part]],
+    *,
+    empty: str,
+) -> bool:
+    """A list as JSON, as a table, or the word that it is empty. Whether it was a table."""
+    if out.json:
+        out.data([*found])
+        return False
+    if not found:
+        out.note(empty)
+        return False
+    out.table([*columns], [cells(row) for row in found])
+    return True
 
 
 def cut(out: Out, rows: Sequence[object], limit: int) -> None:
@@ -61,7 +83,9 @@ async def find_turn(
     rows = await desk.turns(agent=agent, session=session, limit=SEARCHED)
     found = _by_id(rows, "turn_id", turn_id)
     if len(found) > 1:
-        raise _several("turn", turn_id, found, "session")
+        # Only a whole id may stand in several sessions; otherwise more of the id is what is missing.
+        same = len({text_of(row.get("turn_id")) for row in found}) == 1
+        raise _several("turn", turn_id, found, "session" if same else "turn_id")
     if found:
         return found[0]
     if session and agent:  # an old one, beyond what a list shows
@@ -83,7 +107,17 @@ async def find_approval(desk: Desk, id: str) -> JsonObject:  # noqa: A002
     found = _by_id(await desk.approvals(limit=SEARCHED), "id", id)
     if len(found) > 1:
         raise _several("request", id, found, "id")
-    return found[0] if found else await desk.approval(id)
+    if found:
+        return found[0]
+    try:
+        return await desk.approval(id)
+    except (Problem, GatewayError) as error:
+        if error.code != "not_found":
+            raise
+        # A host tells the way out in its own terms: a route.
+        raise Problem(
+            "not_found", f"no request {id!r}", fix="gateway approvals list", status=404
+        ) from error
 
 
 def _by_id(rows: Sequence[JsonObject], field: str, wanted: str) -> list[JsonObject]:
@@ -94,8 +128,10 @@ def _by_id(rows: Sequence[JsonObject], field: str, wanted: str) -> list[JsonObje
 
 
 def _several(kind: str, wanted: str, rows: Sequence[JsonObject], field: str) -> Problem:
-    names = ", ".join(sorted({text_of(row.get(field)) for row in rows}))
-    option = f"--{field} <one of: {names}>" if field != "id" else f"the whole id, one of: {names}"
+    known = sorted({text_of(row.get(field)) for row in rows})
+    names = ", ".join(known[:NAMED]) + (", …" if len(known) > NAMED else "")
+    whole = field in {"id", "turn_id"}
+    option = f"the whole id, one of: {names}" if whole else f"--{field} <one of: {names}>"
     return Problem(
         "ambiguous", f"several {kind}s match {wanted!r}", fix=option, exit_code=Exit.USAGE
     )

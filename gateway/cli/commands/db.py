@@ -6,7 +6,7 @@ import asyncio
 
 import click
 
-from gateway.cli.base import Group, pass_out
+from gateway.cli.base import StatusGroup, pass_out
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Finished, Problem
@@ -17,7 +17,7 @@ from gateway.stores import open_store
 from gateway.stores.versions import SchemaVersion, schema_version
 
 
-@click.group(cls=Group, short_help="Look at the store's schema, migrate it.")
+@click.group(cls=StatusGroup, short_help="Look at the store's schema, migrate it.")
 def db() -> None:
     """The store. A host migrates by itself when it starts; these do it on purpose."""
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import click
 
 from gateway.cli.base import Group, pass_out
 from gateway.cli.out import Out
 from gateway.cli.problem import Problem
+from gateway.config import Settings
 
 
 @click.group(cls=Group, short_help="Run stand-ins for outside services.")
@@ -19,42 +22,106 @@ def fakes() -> None:
 
 
 @fakes.command("start")
-@click.argument("service", type=click.Choice(["model"]))
+@click.argument("service", type=click.Choice(["model", "slack"]))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="A free one by default.")
+@click.option("--events", metavar="URL", help="Where slack sends events; a socket by default.")
 @pass_out
-def start(out: Out, service: str, port: int) -> None:
+def start(out: Out, service: str, port: int, events: str | None) -> None:
     """Run a stand-in until Ctrl-C.
 
     ``model`` is a model API that answers by itself and refuses what the real one refuses.
+    ``slack`` is a workspace with ada in it and the app june, which people and apps can talk in.
     """
+    if events is not None and service != "slack":
+        raise Problem(
+            "usage",
+            "--events is for slack only",
+            fix=f"gateway fakes start {service}",
+            exit_code=2,
+        )
+    try:
+        if service == "slack":
+            asyncio.run(_slack(out, port, events))
+        else:
+            asyncio.run(_model(out, port))
+    except OSError as error:
+        raise Problem(
+            "port",
+            f"can't listen on port {port}: {error.strerror or error}",
+            fix=f"gateway fakes start {service}",
+        ) from error
+
+
+async def _model(out: Out, port: int) -> None:
     from gateway.testing.fake_anthropic import FakeAnthropic
 
-    async def run() -> None:
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):
-                loop.add_signal_handler(number, stop.set)
-        try:
-            async with FakeAnthropic(port=port) as fake:
-                _told(out, service, fake.url)
-                await stop.wait()
-        except OSError as error:
-            raise Problem(
-                "port",
-                f"can't listen on port {port}: {error.strerror or error}",
-                fix=f"gateway fakes start {service}",
-            ) from error
-
-    asyncio.run(run())
+    async with _until_told() as stop, FakeAnthropic(port=port) as fake:
+        if out.json:
+            out.record({"service": "model", "url": fake.url})
+        else:
+            out.say(("✓ ", "green"), f"the fake model API answers on {fake.url}")
+            settings = {"ANTHROPIC_BASE_URL": fake.url, "ANTHROPIC_API_KEY": "fake"}
+            _use(out, settings, "gateway chat")
+        out.stdout.flush()
+        await stop.wait()
 
 
-def _told(out: Out, service: str, url: str) -> None:
-    if out.json:
-        out.record({"service": service, "url": url})
-        return
-    out.say(("✓ ", "green"), f"the fake {service} API answers on {url}")
+async def _slack(out: Out, port: int, events: str | None) -> None:
+    from gateway.testing.slack import SlackEmulator, furnish
+
+    async with _until_told() as stop, SlackEmulator(port=port, beside=_own_secrets()) as slack:
+        stage = furnish(slack)
+        app = slack.app()
+        app.socket, app.request_url = events is None, events or ""
+        if out.json:
+            out.record(
+                {
+                    "service": "slack",
+                    "url": slack.url,
+                    "settings": dict(stage.settings),
+                    "control": {"url": f"{slack.url}/_control", "secret": slack.control_secret},
+                    "user": stage.ada.id,
+                    "channel": stage.support.id,
+                    "bot": stage.june.user,
+                }
+            )
+        else:
+            out.say(("✓ ", "green"), f"the Slack emulator answers on {slack.api_url}")
+            _use(out, stage.settings, "gateway dev")
+            out.say("  To write in #support as ada:")
+            said = (
+                f'{{"user": "{stage.ada.id}", "channel": "{stage.support.id}", "text": "@june hi"}}'
+            )
+            out.say(f"    curl -H 'Authorization: Bearer {slack.control_secret}' \\")
+            out.say(f"      -d '{said}' {slack.url}/_control/say")
+        out.stdout.flush()
+        await stop.wait()
+
+
+def _own_secrets() -> Mapping[str, str]:
+    """The Slack secrets that a gateway started here would use."""
+    settings = Settings.load(dotenv=Path(".env"))
+    known = {
+        "SLACK_BOT_TOKEN": settings.slack_bot_token,
+        "SLACK_APP_TOKEN": settings.slack_app_token,
+        "SLACK_SIGNING_SECRET": settings.slack_signing_secret,
+        "SLACK_CLIENT_SECRET": settings.slack_client_secret,
+    }
+    return {name: secret.value for name, secret in known.items() if secret is not None}
+
+
+@asynccontextmanager
+async def _until_told() -> AsyncGenerator[asyncio.Event, None]:
+    """An event that Ctrl-C and SIGTERM set."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, stop.set)
+    yield stop
+
+
+def _use(out: Out, settings: Mapping[str, str], command: str) -> None:
     out.say("  To use it, in another terminal:")
-    out.say(f"    export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=fake")
-    out.say("    gateway chat")
-    out.stdout.flush()
+    out.say("    export " + " ".join(f"{name}={value}" for name, value in settings.items()))
+    out.say(f"    {command}")

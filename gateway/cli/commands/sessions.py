@@ -10,14 +10,16 @@ from gateway.cli.commands.common import (
     LIMIT,
     cut,
     find_session,
+    listing,
     now,
     show_messages,
     state_part,
 )
-from gateway.cli.out import Out
+from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
 from gateway.cli.text import ago, count
 from gateway.cli.timeline import text_of, whole
+from gateway.engine.kinds import JsonObject
 
 
 @click.group(cls=ListGroup, short_help="List, show and reset conversations.")
@@ -38,27 +40,21 @@ def list_sessions(out: Out, agent: str | None, status: str | None, limit: int) -
     """The sessions that were active last."""
     with at_desk(out) as (portal, desk):
         found = portal.call(desk.sessions(agent=agent, status=status, limit=limit))
-    if out.json:
-        out.data([*found])
-        return
-    if not found:
-        out.note('no sessions yet. start one: gateway ask "hello"')
-        return
     at = now()
-    out.table(
-        ["SESSION", "AGENT", "STATUS", "TURNS", "ACTIVE"],
-        [
-            [
-                text_of(row.get("session")),
-                text_of(row.get("agent")),
-                state_part(text_of(row.get("status")), out),
-                str(whole(row.get("turns"))),
-                out.when(whole(row.get("active_at")), at),
-            ]
-            for row in found
-        ],
-    )
-    cut(out, found, limit)
+
+    def cells(row: JsonObject) -> list[Part]:
+        return [
+            text_of(row.get("session")),
+            text_of(row.get("agent")),
+            state_part(text_of(row.get("status")), out),
+            str(whole(row.get("turns"))),
+            out.when(whole(row.get("active_at")), at),
+        ]
+
+    columns = ("SESSION", "AGENT", "STATUS", "TURNS", "ACTIVE")
+    none = 'no sessions yet. start one: gateway ask "hello"'
+    if listing(out, found, columns, cells, empty=none):
+        cut(out, found, limit)
 
 
 @sessions.command("show")
@@ -66,23 +62,25 @@ def list_sessions(out: Out, agent: str | None, status: str | None, limit: int) -
 @AGENT
 @pass_out
 def show(out: Out, session: str, agent: str | None) -> None:
-    """A conversation's transcript."""
+    """A conversation's transcript; what a reset archived, under ``<session>#g<number>``."""
+    key = session.partition("#g")[0]
     with at_desk(out) as (portal, desk):
-        row = portal.call(find_session(desk, session, agent))
+        row = portal.call(find_session(desk, key, agent))
         name = text_of(row.get("agent"))
         messages = portal.call(desk.transcript(name, session))
+    if key != session:  # how the conversation stands now says nothing about its archive
+        row = {"session": session, "agent": name}
     if out.json:
         out.data({**row, "messages": [*messages]})
         return
-    out.fields(
-        [
-            ("session", text_of(row.get("session"))),
-            ("agent", name),
+    told: list[tuple[str, Part]] = [("session", session), ("agent", name)]
+    if key == session:
+        told += [
             ("status", state_part(text_of(row.get("status")), out)),
             ("turns", count(whole(row.get("turns")), "turn")),
             ("active", ago(whole(row.get("active_at")), now())),
         ]
-    )
+    out.fields(told)
     out.say()
     show_messages(out, messages)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gateway.cli.base import Command, pass_out
-from gateway.cli.commands.common import AGENT, LIMIT, now
+from gateway.cli.commands.common import AGENT, LIMIT, listing, now
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
 from gateway.cli.text import ago, count
@@ -100,24 +100,16 @@ def audit(
         found = portal.call(
             desk.audit(agent=agent, session=session, turn=turn, before=before, limit=limit)
         )
-    if out.json:
-        out.data([*found])
-        return
-    if not found:
-        out.note("nothing here")
-        return
     at = now()
-    out.table(
-        ["NUMBER", "WHEN", "KIND", "SESSION", "TURN", "SUBJECT", "OUTCOME", "BY"],
-        [
-            [
-                str(whole(row.get("number"))),
-                out.when(whole(row.get("at")), at),
-                *(text_of(row.get(name)) for name in ("kind", "session", "turn_id", "subject")),
-                *(text_of(row.get(name)) for name in ("outcome", "by")),
-            ]
-            for row in found
-        ],
-    )
-    if len(found) >= limit:
+
+    def cells(row: JsonObject) -> list[Part]:
+        return [
+            str(whole(row.get("number"))),
+            out.when(whole(row.get("at")), at),
+            *(text_of(row.get(name)) for name in ("kind", "session", "turn_id", "subject")),
+            *(text_of(row.get(name)) for name in ("outcome", "by")),
+        ]
+
+    columns = ("NUMBER", "WHEN", "KIND", "SESSION", "TURN", "SUBJECT", "OUTCOME", "BY")
+    if listing(out, found, columns, cells, empty="nothing here") and len(found) >= limit:
         out.note(f"the latest {limit}; older ones with --before {whole(found[-1].get('number'))}")

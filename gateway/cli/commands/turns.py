@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from gateway.cli.base import ListGroup, pass_out
-from gateway.cli.commands.common import AGENT, LIMIT, cut, find_turn, now, state_part
+from gateway.cli.commands.common import AGENT, LIMIT, cut, find_turn, listing, now, state_part
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
 from gateway.cli.text import count, moment, one_line, span
 from gateway.cli.timeline import clock, object_of, rows, text_of, whole
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import OPEN_STATES, JsonObject
 
 SESSION = click.option("--session", metavar="KEY", help="Only turns of this session.")
 
@@ -38,29 +38,23 @@ def list_turns(
     """The latest turns."""
     with at_desk(out) as (portal, desk):
         found = portal.call(desk.turns(agent=agent, session=session, state=state, limit=limit))
-    if out.json:
-        out.data([*found])
-        return
-    if not found:
-        out.note('no turns here. start one: gateway ask "hello"')
-        return
     at = now()
     # What was asked gets the rest of the terminal's width; a pipe gets all of it.
     room = max(20, out.width - 84) if out.terminal else 1000
-    out.table(
-        ["TURN", "SESSION", "STATE", "WHEN", "ASKED"],
-        [
-            [
-                text_of(row.get("turn_id")),
-                text_of(row.get("session")),
-                state_part(text_of(row.get("state")), out),
-                out.when(whole(row.get("queued_at")), at),
-                one_line(text_of(row.get("opening")), room),
-            ]
-            for row in found
-        ],
-    )
-    cut(out, found, limit)
+
+    def cells(row: JsonObject) -> list[Part]:
+        return [
+            text_of(row.get("turn_id")),
+            text_of(row.get("session")),
+            state_part(text_of(row.get("state")), out),
+            out.when(whole(row.get("queued_at")), at),
+            one_line(text_of(row.get("opening")), room),
+        ]
+
+    columns = ("TURN", "SESSION", "STATE", "WHEN", "ASKED")
+    none = 'no turns here. start one: gateway ask "hello"'
+    if listing(out, found, columns, cells, empty=none):
+        cut(out, found, limit)
 
 
 @turns.command("show")
@@ -83,6 +77,10 @@ def show(out: Out, turn_id: str, session: str | None, agent: str | None) -> None
     # In the order things happened; a line's time is when its step was committed.
     for event, line in rows(events, max(40, out.width - 34)):
         seq = f"{whole(event.get('seq')):>4}"
+        if event.get("type") == "turn.failed":
+            label = f"{seq}  {clock(event)}  {line.mark} {line.what:<10} "
+            out.block((label, line.style), line.detail)
+            continue
         parts: list[Part] = [(f"{seq}  {clock(event)}  ", "dim"), (f"{line.mark} ", line.style)]
         parts += [(f"{line.what:<10} ", line.style if line.what != "says" else "bold"), line.detail]
         out.say(*parts)
@@ -128,11 +126,15 @@ def cancel(out: Out, turn_id: str, session: str | None, agent: str | None) -> No
     with at_desk(out, works=True) as (portal, desk):
         row = portal.call(find_turn(desk, turn_id, session, agent))
         address = (text_of(row.get("agent")), text_of(row.get("session")), text_of(row["turn_id"]))
+        before = text_of(portal.call(desk.snapshot(*address)).get("state"))
         portal.call(desk.cancel(*address))
         snapshot = portal.call(desk.snapshot(*address))
     if out.json:
         out.data(snapshot)
         return
     state = text_of(snapshot.get("state"))
+    if before not in OPEN_STATES:
+        out.say(("–", "dim"), f" {address[2]} had already ended: {before}")
+        return
     told = "is cancelled" if state == "cancelled" else f"was asked to end; it is {state}"
     out.say(("✓", "green"), f" {address[2]} {told}")

@@ -16,21 +16,34 @@ from gateway.cli.problem import Problem
 from gateway.config import Settings
 from gateway.host.hostfile import HostFile, find_host
 
+STARTING = 5.0
+"""Seconds in which whoever holds the store may turn out to be a host that is just starting."""
+
 
 @asynccontextmanager
-async def open_desk(settings: Settings, by: str, *, works: bool) -> AsyncGenerator[Desk]:
+async def open_desk(
+    settings: Settings, by: str, *, works: bool, patience: float = STARTING
+) -> AsyncGenerator[Desk]:
     """A desk for ``by``. ``works``: turns are started or answered, not only looked at."""
-    host = await asyncio.to_thread(find_host, settings.state)
-    if host is not None:
-        # Each way is loaded when it is taken: an HTTP client here, the engine below.
-        from gateway.cli.desk.client import Client
-        from gateway.cli.desk.remote import RemoteDesk
+    end = asyncio.get_running_loop().time() + patience
+    while True:
+        host = await asyncio.to_thread(find_host, settings.state)
+        if host is not None:
+            # Each way is loaded when it is taken: an HTTP client here, the engine below.
+            from gateway.cli.desk.client import Client
+            from gateway.cli.desk.remote import RemoteDesk
 
-        async with Client(host.url, await asyncio.to_thread(host.token)) as client:
-            if await client.alive():
-                yield RemoteDesk(client, by, partial(find_host, settings.state))
-                return
-    await asyncio.to_thread(_not_held, settings, host)
+            async with Client(host.url, await asyncio.to_thread(host.token)) as client:
+                if await client.alive():
+                    yield RemoteDesk(client, by, partial(find_host, settings.state))
+                    return
+        holder = await asyncio.to_thread(holder_of, settings)
+        if holder is None:
+            break
+        # A host holds the store before it says where it listens; another command lets go of it.
+        if asyncio.get_running_loop().time() >= end:
+            raise _held(settings, holder, host)
+        await asyncio.sleep(0.1)
     from gateway.cli.desk.local import LocalDesk
     from gateway.stores import open_store
 
@@ -50,19 +63,17 @@ async def open_desk(settings: Settings, by: str, *, works: bool) -> AsyncGenerat
         await store.close()
 
 
-def _not_held(settings: Settings, host: HostFile | None) -> None:
-    """Say who holds the store, before opening it fails with less to say."""
-    if (holder := holder_of(settings)) is None:
-        return
+def _held(settings: Settings, holder: str, host: HostFile | None) -> Problem:
+    """Says who holds the store, before opening it fails with less to say."""
     path = _sqlite_file(settings)
     if host is not None:
-        raise Problem(
+        return Problem(
             "unreachable",
             f"process {holder} holds {path} but doesn't answer at {host.url}",
             fix=f"wait until it has started or stopped, or end it: kill {holder}",
             exit_code=Exit.UNREACHABLE,
         )
-    raise Problem(
+    return Problem(
         "store_in_use",
         f"process {holder} holds {path}, and it serves no API here",
         fix="end it first, or run `gateway serve` and use both at once",

@@ -22,11 +22,33 @@ SILENCE = 45.0
 
 
 class Lost(Problem):
-    """The connection failed or went silent; what was sent may or may not have arrived."""
+    """The host isn't there, or isn't there any more. ``arrived``: what was sent may have reached it
+    all the same, so only what may come twice is sent again."""
+
+    arrived = True
 
     def __init__(self, url: str, error: BaseException) -> None:
         reason = str(error) or type(error).__name__
-        super().__init__("unreachable", f"no answer from the host at {url} ({reason})")
+        super().__init__(
+            "unreachable", f"no answer from the host at {url} ({reason})", fix="gateway serve"
+        )
+        self.arrived = not isinstance(error, aiohttp.ClientConnectorError)
+
+
+class Stranger(Lost):
+    """Whoever answers doesn't know our token: tokens are made at each start, so it is most likely
+    the host's next one."""
+
+    arrived = False
+
+    def __init__(self, url: str) -> None:
+        Problem.__init__(
+            self,
+            "unauthenticated",
+            f"the host at {url} doesn't take the token of this state directory",
+            fix="run this as the user who runs the host, in the same folder",
+            status=401,
+        )
 
 
 class Client:
@@ -85,7 +107,7 @@ class Client:
                 raw = await response.read()
                 found = _json(raw)
                 if response.status >= 400 and response.status not in outcomes:
-                    raise _problem(response.status, found)
+                    raise self._problem(response.status, found)
                 return response.status, found
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
             raise Lost(self.url, error) from error
@@ -108,7 +130,7 @@ class Client:
                 if response.status == 204:
                     return
                 if response.status >= 400:
-                    raise _problem(response.status, _json(await response.read()))
+                    raise self._problem(response.status, _json(await response.read()))
                 async for item in frames(response.content.iter_any()):
                     yield item
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
@@ -121,6 +143,14 @@ class Client:
         except Problem:
             return False
         return True
+
+    async def knows_us(self) -> bool:
+        """Whether the host takes our token; no other answer matters."""
+        try:
+            status, _ = await self.request("GET", "/agents", timeout=5, outcomes=_ANY)
+        except Lost:
+            return False
+        return status != 401
 
     async def ready(self, patience: float) -> bool:
         """Wait until the host says it is ready."""
@@ -135,6 +165,16 @@ class Client:
             if asyncio.get_running_loop().time() >= end:
                 return False
             await asyncio.sleep(0.03)
+
+    def _problem(self, status: int, body: Json) -> Problem:
+        """An ``application/problem+json`` as our error; an outcome's own JSON likewise."""
+        if status == 401:
+            return Stranger(self.url)
+        found = body if isinstance(body, dict) else {}
+        code = str(found.get("code") or f"http_{status}")
+        what = found.get("detail") or found.get("title") or found.get("error")
+        fix = str(found.get("fix") or "")
+        return Problem(code, str(what or f"the host answered {status}"), fix=fix, status=status)
 
     @property
     def _session(self) -> aiohttp.ClientSession:
@@ -173,14 +213,3 @@ def _json(raw: bytes) -> Json:
         return cast("Json", json.loads(raw))
     except ValueError:
         return None
-
-
-def _problem(status: int, body: Json) -> Problem:
-    """An ``application/problem+json`` as our error; an outcome's own JSON likewise."""
-    found = body if isinstance(body, dict) else {}
-    code = str(found.get("code") or f"http_{status}")
-    what = found.get("detail") or found.get("title") or found.get("error")
-    fix = str(found.get("fix") or "")
-    if status == 401 and not fix:
-        fix = "export GATEWAY_API_TOKEN=<the token the host was started with>"
-    return Problem(code, str(what or f"the host answered {status}"), fix=fix, status=status)

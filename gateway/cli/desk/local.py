@@ -18,10 +18,10 @@ from gateway.engine.ports import SessionStore
 from gateway.engine.records import TurnRecord
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
-from gateway.engine.wire import message_from, message_json
+from gateway.engine.wire import message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
-from gateway.host.api import check_session_key
+from gateway.host.api import archived, check_session_key
 
 MOST = 500
 """Rows that are looked at for a count or a filter."""
@@ -39,6 +39,10 @@ class LocalDesk:
     @property
     def where(self) -> str:
         return self._settings.database_url.partition("://")[0] + " store, no host running"
+
+    @property
+    def keeps(self) -> bool:
+        return self._store.capabilities.durable
 
     # -- looking -------------------------------------------------------------------------------
     async def status(self) -> JsonObject:
@@ -122,12 +126,12 @@ class LocalDesk:
         return events
 
     async def transcript(self, agent: str, session: str) -> list[JsonObject]:
-        ref = SessionRef(agent, session)
-        row = await self._store.session(ref)
-        if row is None:
-            raise NotFoundError(f"no session {session!r}", fix="gateway sessions list")
-        rows = await self._store.messages(ref, row.generation)
-        return [message_json(message_from(found)) for found in rows]
+        key, generation = archived(session)
+        found = Session(self._reading(), SessionRef(agent, key))
+        if await self._store.session(found.ref) is None:
+            raise NotFoundError(f"no session {key!r}", fix="gateway sessions list")
+        messages = await found.transcript(generation=generation)
+        return [message_json(message) for message in messages]
 
     # -- doing ---------------------------------------------------------------------------------
     async def decide(

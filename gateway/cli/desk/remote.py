@@ -1,13 +1,15 @@
 """The desk of a gateway that a host runs: everything goes over its HTTP API.
 
-Following a turn survives the host's restart: the stream is taken up again behind the last event
-that was seen.
+It outlives the host: the next start is found in the state directory, with another token and maybe
+on another port. A stream is taken up again behind the last event that was seen; what may arrive
+twice, or didn't arrive, is sent again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from gateway.cli.desk.client import Client, Lost, segment
 from gateway.cli.timeline import TERMINAL, object_of, text_of, whole
@@ -16,6 +18,10 @@ from gateway.host.hostfile import HostFile
 
 PATIENCE = 20.0
 """Seconds a follower waits for a host that went away."""
+MOMENT = 5.0
+"""Seconds that one call waits for it: long enough for a restart, short for who just looks."""
+
+T = TypeVar("T")
 
 
 class RemoteDesk:
@@ -38,18 +44,22 @@ class RemoteDesk:
     def where(self) -> str:
         return self._client.url
 
+    @property
+    def keeps(self) -> bool:
+        return True
+
     # -- looking -------------------------------------------------------------------------------
     async def status(self) -> JsonObject:
-        return object_of(await self._client.get("/status"))
+        return object_of(await self._get("/status"))
 
     async def agents(self) -> list[JsonObject]:
-        return _items(await self._client.get("/agents"), "agents")
+        return _items(await self._get("/agents"), "agents")
 
     async def sessions(
         self, *, agent: str | None = None, status: str | None = None, limit: int = 50
     ) -> list[JsonObject]:
         query = _query(agent=agent, status=status, limit=str(limit))
-        return _items(await self._client.get("/sessions", query), "sessions")
+        return _items(await self._get("/sessions", query), "sessions")
 
     async def turns(
         self,
@@ -60,13 +70,13 @@ class RemoteDesk:
         limit: int = 50,
     ) -> list[JsonObject]:
         query = _query(agent=agent, session=session, state=state, limit=str(limit))
-        return _items(await self._client.get("/turns", query), "turns")
+        return _items(await self._get("/turns", query), "turns")
 
     async def approvals(self, *, limit: int = 50) -> list[JsonObject]:
-        return _items(await self._client.get("/approvals", _query(limit=str(limit))), "approvals")
+        return _items(await self._get("/approvals", _query(limit=str(limit))), "approvals")
 
     async def approval(self, id: str) -> JsonObject:  # noqa: A002
-        return object_of(await self._client.get(f"/approvals/{segment(id)}"))
+        return object_of(await self._get(f"/approvals/{segment(id)}"))
 
     async def audit(
         self,
@@ -80,16 +90,16 @@ class RemoteDesk:
         query = _query(agent=agent, session=session, turn=turn, limit=str(limit))
         if before is not None:
             query["before"] = str(before)
-        return _items(await self._client.get("/audit", query), "audit")
+        return _items(await self._get("/audit", query), "audit")
 
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
-        return object_of(await self._client.get(_turn(agent, session, turn_id)))
+        return object_of(await self._get(_turn(agent, session, turn_id)))
 
     async def transcript(self, agent: str, session: str) -> list[JsonObject]:
-        return _items(await self._client.get(_session(agent, session) + "/transcript"), "messages")
+        return _items(await self._get(_session(agent, session) + "/transcript"), "messages")
 
     async def logged(self, agent: str, session: str, turn_id: str) -> list[JsonObject]:
-        return _items(await self._client.get(_turn(agent, session, turn_id) + "/events"), "events")
+        return _items(await self._get(_turn(agent, session, turn_id) + "/events"), "events")
 
     # -- doing ---------------------------------------------------------------------------------
     async def decide(
@@ -103,7 +113,7 @@ class RemoteDesk:
         if reason:
             body["reason"] = reason
         path = f"/approvals/{segment(text_of(request.get('id')))}"
-        return object_of(await self._client.post(path, body))
+        return object_of(await self._post(path, body))
 
     async def start(
         self, agent: str, session: str, message: str, *, turn_id: str | None = None
@@ -114,60 +124,91 @@ class RemoteDesk:
         if turn_id:
             body["turn_id"] = turn_id
         path = _session(agent, session) + "/turn"
-        started = object_of(await self._client.post(path, body, {"detach": "1"}))
+        # The same turn id is the same turn, however often it arrives.
+        started = object_of(await self._post(path, body, {"detach": "1"}, twice=bool(turn_id)))
         return text_of(started.get("turn_id"))
 
     async def cancel(self, agent: str, session: str, turn_id: str) -> None:
-        await self._client.post(_turn(agent, session, turn_id) + "/cancel", {})
+        await self._post(_turn(agent, session, turn_id) + "/cancel", {}, twice=True)
 
     async def reset(self, agent: str, session: str) -> JsonObject:
-        return object_of(await self._client.post(_session(agent, session) + "/reset", {}))
+        return object_of(await self._post(_session(agent, session) + "/reset", {}))
 
     async def follow(
         self, agent: str, session: str, turn_id: str, *, after: int = 0
     ) -> AsyncIterator[JsonObject]:
         """Events until the turn rests. A lost connection is taken up behind the last event, as
         long as the host comes back within its patience."""
-        path = _turn(agent, session, turn_id) + "/events"
+        turn = _turn(agent, session, turn_id)
+        asked: JsonObject | None = None
         while True:
             try:
-                async for event in self._client.events(path, after=after):
+                # Asked before reading on: events stay silent while a turn is parked.
+                if asked is not None and await self._parked(turn, asked):
+                    return
+                asked = None
+                async for event in self._client.events(f"{turn}/events", after=after):
                     after = max(after, whole(event.get("seq")))
                     yield event
                     if event.get("type") in TERMINAL:
                         return
-                    if event.get("type") == "input.requested" and await self._parked(
-                        agent, session, turn_id, event
-                    ):
-                        return
+                    if event.get("type") == "input.requested":
+                        asked = event
+                        if await self._parked(turn, asked):
+                            return
+                        asked = None
+                # A stream that ends early: the host drains, or this reader was cut off.
+                now = object_of(await self._client.get(turn))
+                open_still = text_of(now.get("state")) in {"queued", "running"}
+                if not open_still and whole(now.get("last_seq")) <= after:
+                    return
+                await asyncio.sleep(0.1)
             except Lost:
                 yield {"type": "cli.waiting", "turn_id": turn_id}
-                if not await self._back():
+                if not await self._back(self._patience):
                     raise
-                continue
-            # A stream that ends early: the host drains, or this reader was cut off.
-            state = text_of((await self.snapshot(agent, session, turn_id)).get("state"))
-            if state not in {"queued", "running"}:
-                return
-            await asyncio.sleep(0.1)
 
-    async def _back(self) -> bool:
+    async def _parked(self, turn: str, event: JsonObject) -> bool:
+        """Whether the turn still waits for this request: it may be one of the past."""
+        now = object_of(await self._client.get(turn))
+        asked = object_of(now.get("request"))
+        return now.get("state") == "suspended" and asked.get("id") == event.get("id")
+
+    # -- over a restart ------------------------------------------------------------------------
+    async def _get(self, path: str, query: Mapping[str, str] | None = None) -> Json:
+        return await self._again(lambda: self._client.get(path, query), twice=True)
+
+    async def _post(
+        self,
+        path: str,
+        body: JsonObject,
+        query: Mapping[str, str] | None = None,
+        *,
+        twice: bool = False,
+    ) -> Json:
+        return await self._again(lambda: self._client.post(path, body, query), twice=twice)
+
+    async def _again(self, send: Callable[[], Awaitable[T]], *, twice: bool) -> T:
+        """Send, and once more to the host's next start: if that may arrive ``twice``, or surely
+        didn't arrive."""
+        try:
+            return await send()
+        except Lost as lost:
+            if (lost.arrived and not twice) or not await self._back(min(MOMENT, self._patience)):
+                raise
+        return await send()
+
+    async def _back(self, patience: float) -> bool:
         """Wait for the host's next start: it may be on another port, and has another token."""
-        end = asyncio.get_running_loop().time() + self._patience
+        end = asyncio.get_running_loop().time() + patience
         while asyncio.get_running_loop().time() < end:
             host = await asyncio.to_thread(self._find)
             if host is not None:
                 self._client.move(host.url, await asyncio.to_thread(host.token))
-                if await self._client.ready(1.0):
+                if await self._client.ready(1.0) and await self._client.knows_us():
                     return True
             await asyncio.sleep(0.1)
         return False
-
-    async def _parked(self, agent: str, session: str, turn_id: str, event: JsonObject) -> bool:
-        """Whether the turn still waits for this request: it may be one of the past."""
-        now = await self.snapshot(agent, session, turn_id)
-        asked = object_of(now.get("request"))
-        return now.get("state") == "suspended" and asked.get("id") == event.get("id")
 
 
 def _session(agent: str, session: str) -> str:

@@ -50,5 +50,25 @@ def card(out: Out, request: JsonObject) -> None:
     out.fields(rows)
 
 
+def boolean(request: JsonObject) -> bool:
+    """Whether yes or no answers it."""
+    return object_of(request.get("schema")).get("type") == "boolean"
+
+
+def command(request: JsonObject) -> str:
+    """The command that answers it: only yes or no can be said without a value."""
+    name = text_of(request.get("id"))
+    if boolean(request):
+        return f"gateway approvals approve {name}"
+    return f"gateway approvals answer {name} --value '<JSON that fits the schema>'"
+
+
+FORGOTTEN = (
+    "it waits in memory and is gone when this command ends; to keep it: export"
+    " DATABASE_URL=sqlite:///.gateway/gateway.db, or keep a host running: gateway serve"
+)
+"""What to say in place of a command, where there will be nothing left to answer."""
+
+
 def since(request: JsonObject, now: int) -> str:
     return ago(whole(request.get("created_at")), now)

@@ -16,7 +16,7 @@ from gateway.cli.desk import Desk
 from gateway.cli.out import Out
 from gateway.cli.portal import Portal
 from gateway.cli.problem import Problem, explain
-from gateway.cli.talk.card import card
+from gateway.cli.talk.card import FORGOTTEN, boolean, card, command
 from gateway.cli.talk.follow import Follower
 from gateway.cli.timeline import object_of, text_of, whole
 from gateway.engine.errors import GatewayError
@@ -112,8 +112,8 @@ class Conversation:
                 card(self._out, {k: v for k, v in request.items() if k != "session"})
             answer = self._ask(request)
             if answer is None:
-                name = text_of(request.get("id"))
-                self._out.note(f"it keeps waiting: gateway approvals approve {name}")
+                waits = f"it keeps waiting: {command(request)}"
+                self._out.note(waits if self._desk.keeps else FORGOTTEN)
                 return False
             value, reason = answer
             try:
@@ -133,7 +133,7 @@ class Conversation:
 
     def _ask(self, request: JsonObject) -> tuple[Json, str | None] | None:
         """The person's answer and reason; ``None`` when they leave it open."""
-        if object_of(request.get("schema")).get("type") != "boolean":
+        if not boolean(request):
             return self._ask_value()
         while (line := self._read("approve? [y/n, or Enter to leave it open]  ")) is not None:
             word, _, rest = line.strip().partition(" ")

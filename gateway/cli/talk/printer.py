@@ -98,9 +98,16 @@ class TurnPrinter:
             self._calls[key] = call_line(event)
             self._line(("  ▸ ", "cyan"), (self._calls[key], "dim"))
             return
-        if line := describe(event):
-            detail = f"  {line.detail}" if line.detail else ""
-            self._line((f"  {line.mark} ", line.style), line.what, (detail, "dim"))
+        line = describe(event)
+        if line is None:
+            return
+        if event.get("type") == "turn.failed":
+            self.finish()
+            label = (f"  {line.mark} {line.what}  ", line.style)
+            self._out.block(label, line.detail, aside=self._aside)
+            return
+        detail = f"  {line.detail}" if line.detail else ""
+        self._line((f"  {line.mark} ", line.style), line.what, (detail, "dim"))
 
     def _returned(self, event: JsonObject) -> None:
         if line := describe(event, max(40, self._out.width - 6)):

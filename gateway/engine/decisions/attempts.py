@@ -5,7 +5,7 @@ Every attempt first raises the session's epoch and commits; only then does it re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import field
 from typing import TypedDict
 
@@ -24,7 +24,7 @@ from gateway.engine.decisions.closing import (
     unappended,
     unknown_outcomes,
 )
-from gateway.engine.decisions.keys import idempotency_key
+from gateway.engine.decisions.keys import keys_of
 from gateway.engine.decisions.opening import Opening, opening_from
 from gateway.engine.decisions.policy import FrozenSurface, surface_from
 from gateway.engine.decisions.position import AskModel, Move, RunCalls, next_move
@@ -37,17 +37,17 @@ from gateway.engine.records import (
     EditionRow,
     EventRow,
     Fence,
-    MessageRow,
     Plan,
     SessionPatch,
     SessionRow,
     SessionView,
+    StepRow,
     TurnRecord,
     Writes,
 )
 from gateway.engine.struct import replace, struct
 from gateway.engine.tool import Tool
-from gateway.engine.wire import message_body, message_from
+from gateway.engine.wire import message_from, message_row
 from gateway.engine.wire.events import event_row
 
 
@@ -65,7 +65,7 @@ class Taker:
     alone: bool
     """Nothing else runs in the process while this attempt does."""
     sees_tail: bool = False
-    """The view holds the turn's tail, which only giving up needs."""
+    """The view holds the turn's tail, which only giving up and what broke off need."""
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     """To tell an operator the keys of calls whose outcome is unknown."""
     now: Millis
@@ -86,8 +86,8 @@ class Begun:
     generation: int
     opened: Message | None
     events: tuple[ev.TurnEvent, ...]
-    more: bool
-    """Other turns wait behind this one."""
+    behind: int
+    """How many other turns wait behind this one."""
     fresh: bool
 
 
@@ -98,7 +98,7 @@ class GaveUp:
     record: TurnRecord
     ending: Ending
     events: tuple[ev.TurnEvent, ...]
-    more: bool
+    behind: int
 
 
 Taken = Begun | GaveUp | Reset | None
@@ -118,11 +118,12 @@ def begin(view: SessionView, by: Taker) -> Plan[Taken]:
     foreign = record.state == "running" and session.owner not in {by.owner, None}
     if foreign and session.owner_alive:
         return Plan(None)
-    if foreign and record.attempt_at is not None and not session.owner_alive:
-        record = blame(record, only=False)
+    broken_off = record.attempt_at is not None
+    if not by.sees_tail and (broken_off or record.crashes >= by.max_attempts):
+        raise ViewChanged
+    if broken_off:
+        record = blame(record, view.steps, only=False) if foreign else broke_off(record, view.steps)
     if record.crashes >= by.max_attempts:
-        if not by.sees_tail:
-            raise ViewChanged
         return _give_up(view, session, record, by)
     return _take(view, session, record, by)
 
@@ -160,10 +161,20 @@ def _numbered(entered: Entered, row: TurnRow) -> Entered:
     return Entered(entered.accepted, replace(begun, record=replace(begun.record, row=row)))
 
 
-def blame(record: TurnRecord, *, only: bool) -> TurnRecord:
+def broke_off(record: TurnRecord, steps: Iterable[StepRow]) -> TurnRecord:
+    """An attempt didn't live to let go of the turn. It ran until its last write at least, and that
+    much counts toward the turn's ceiling; how long it went on is known to nobody."""
+    began = record.attempt_at
+    if began is None:
+        return record
+    ran = max((step.at for step in steps), default=began) - began
+    return replace(record, attempt_at=None, ran=Millis(record.ran + max(0, ran)))
+
+
+def blame(record: TurnRecord, steps: Iterable[StepRow], *, only: bool) -> TurnRecord:
     """A process died while it drove this turn. If nothing else ran, it is the turn's doing; among
     several, each is a suspect."""
-    record = replace(record, attempt_at=None, alone=False)
+    record = replace(broke_off(record, steps), alone=False)
     if only:
         return replace(record, crashes=record.crashes + 1)
     return replace(record, suspect=record.suspect + 1)
@@ -184,10 +195,20 @@ def blame_running(view: SessionView, owner: str, *, only: bool) -> Plan[TurnReco
         return Plan(None)
     if record.attempt_at is None:
         return Plan(record)
-    blamed = blame(record, only=only or record.alone)
+    blamed = blame(record, view.steps, only=only or record.alone)
     return Plan(
         blamed, Writes(session=SessionPatch(epoch=session.epoch + 1, release=True), turns=(blamed,))
     )
+
+
+def accompany(view: SessionView, fence: Fence) -> Plan[None]:
+    """Others run beside this attempt from here on: if the process dies now, it is one of several."""
+    session, record = view.session, view.turn
+    if session is None or session.epoch != fence.epoch:
+        return Plan(None)
+    if record is None or record.state != "running" or not record.alone:
+        return Plan(None)
+    return Plan(None, Writes(turns=(replace(record, alone=False),)))
 
 
 def let_go(view: SessionView, fence: Fence, ran: Millis) -> Plan[TurnRecord | None]:
@@ -265,7 +286,7 @@ def _hold(
     rows: tuple[EventRow, ...] = tuple(event_row(event, record.row) for event in events)
     writes = Writes(
         session=_patch(session, by),
-        messages=() if message is None else (_row(message, session.generation, record),),
+        messages=() if message is None else (message_row(message, session.generation, record.row),),
         events=rows,
         turns=(record,),
         opened=() if message is None else (record,),
@@ -283,20 +304,10 @@ def _hold(
         generation=session.generation,
         opened=message,
         events=tuple(events),
-        more=any(t.number > record.number for t in view.open),
+        behind=max(0, len(view.open) - 1),
         fresh=message is not None,
     )
     return begun, writes
-
-
-def _row(message: Message, generation: int, record: TurnRecord) -> MessageRow:
-    return MessageRow(
-        generation=generation,
-        index=message.index,
-        turn=record.row,
-        role=message.role,
-        body=message_body(message),
-    )
 
 
 def _give_up(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker) -> Plan[Taken]:
@@ -317,7 +328,7 @@ def _give_up(view: SessionView, session: SessionRow, record: TurnRecord, by: Tak
         generation=session.generation,
         messages=messages,
         started=frozenset(started),
-        keys=tuple(_keys(messages, record, by, started)),
+        keys=keys_of(by.ref, messages, started, by.tools),
         stored=unappended(view.steps),
         now=by.now,
     )
@@ -325,23 +336,11 @@ def _give_up(view: SessionView, session: SessionRow, record: TurnRecord, by: Tak
         f"the process died {record.crashes} times while this turn ran alone", phase=phase, step=step
     )
     closed = close(scene, ending)
-    more = any(t.number > record.number for t in view.open)
     audits = unknown_outcomes(by.ref, record, started, by.now)
     return Plan(
-        GaveUp(closed.record, ending, closed.events, more),
+        GaveUp(closed.record, ending, closed.events, behind=len(view.open) - 1),
         replace(closed.writes, session=_patch(session, by), companions=audits),
     )
-
-
-def _keys(
-    messages: list[Message], record: TurnRecord, by: Taker, started: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    for message in messages:
-        for call in message.calls:
-            step = f"tool:{message.index}:{call.id}"
-            if step in started:
-                tool = by.tools.get(call.name)
-                yield step, idempotency_key(by.ref, record.turn_id, step, call, tool)
 
 
 def next_move_of(tail: list[Message], record: TurnRecord) -> Move:

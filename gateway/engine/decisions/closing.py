@@ -25,14 +25,13 @@ from gateway.engine.messages import Message, ToolResult
 from gateway.engine.records import (
     Audit,
     EventRow,
-    MessageRow,
     RequestRecord,
     StepRow,
     TurnRecord,
     Writes,
 )
 from gateway.engine.struct import replace, struct
-from gateway.engine.wire import block_from, dumps, loads, message_body
+from gateway.engine.wire import block_from, dumps, loads, message_row
 from gateway.engine.wire.events import error_of, event_row, summary
 
 
@@ -72,8 +71,8 @@ class Scene:
     """The turn's messages from its last assistant message on (or more of the transcript)."""
     started: frozenset[str]
     """Steps whose async call was recorded as started and never got a result."""
-    keys: Sequence[tuple[str, str]] = ()
-    """(step, idempotency key) of started calls."""
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Idempotency keys of started calls, by step."""
     request: RequestRecord | None = None
     """The open request, when the turn is parked."""
     fatal: tuple[str, str] | None = None
@@ -117,16 +116,7 @@ def close(scene: Scene, ending: Ending) -> Closed:
             messages.append(
                 tool_message(one.index, record, scene.messages[-1].source, result, trust=trust)
             )
-            steps.append(
-                StepRow(
-                    turn=record.row,
-                    step=one.step,
-                    done=True,
-                    attempt=record.attempts,
-                    message=one.index,
-                    at=now,
-                )
-            )
+            steps.append(appended(record, one, now))
             if kept is not None:
                 continue  # it was told of when it ended
             seq += 1
@@ -169,16 +159,7 @@ def close(scene: Scene, ending: Ending) -> Closed:
         last_seq=seq,
     )
     writes = Writes(
-        messages=tuple(
-            MessageRow(
-                generation=scene.generation,
-                index=message.index,
-                turn=record.row,
-                role=message.role,
-                body=message_body(message),
-            )
-            for message in messages
-        ),
+        messages=tuple(message_row(one, scene.generation, record.row) for one in messages),
         steps=tuple(steps),
         events=tuple(rows),
         turns=(ended,),
@@ -191,6 +172,18 @@ def stored_result(step: StepRow) -> tuple[ToolResult, Trust]:
     """The result that the step of a parallel call keeps until its message is appended."""
     value = loads(step.body or "")
     return cast("ToolResult", block_from(value["block"])), cast("Trust", value["trust"])
+
+
+def appended(record: TurnRecord, one: Owed, now: Millis) -> StepRow:
+    """A call's step once its message stands in the transcript."""
+    return StepRow(
+        turn=record.row,
+        step=one.step,
+        done=True,
+        attempt=record.attempts,
+        message=one.index,
+        at=now,
+    )
 
 
 def unappended(steps: Iterable[StepRow]) -> dict[str, StepRow]:
@@ -235,7 +228,7 @@ def _unrun(one: Owed, scene: Scene, ending: Ending) -> tuple[Json, bool]:
     if scene.fatal is not None and scene.fatal[0] == one.step:
         return {"error": scene.fatal[1]}, True
     if one.step in scene.started:
-        key = dict(scene.keys).get(one.step, "")
+        key = scene.keys.get(one.step, "")
         return {
             "error": "outcome unknown: the call had started and its answer was lost; it may have"
             " taken effect",

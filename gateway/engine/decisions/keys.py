@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from collections.abc import Collection, Iterable, Mapping
 from typing import cast
 
 from gateway.engine.arguments import InvalidToolInput
 from gateway.engine.kinds import JsonObject, SessionRef
-from gateway.engine.messages import ToolCall
+from gateway.engine.messages import Message, ToolCall
 from gateway.engine.schema import to_json
 from gateway.engine.tool import Tool
 from gateway.engine.wire import canonical
@@ -28,6 +29,23 @@ def idempotency_key(
     else:
         parts = [ref.agent, ref.key, turn_id, step]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+
+
+def keys_of(
+    ref: SessionRef,
+    messages: Iterable[Message],
+    steps: Collection[str],
+    tools: Mapping[str, Tool],
+) -> dict[str, str]:
+    """The key of each of these steps' calls, for whoever has to look into what became of them."""
+    if not steps:
+        return {}
+    return {
+        step: idempotency_key(ref, message.turn_id, step, call, tools.get(call.name))
+        for message in messages
+        for call in message.calls
+        if (step := f"tool:{message.index}:{call.id}") in steps
+    }
 
 
 def _spelled_once(tool: Tool, given: JsonObject) -> JsonObject:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,14 +18,15 @@ from gateway.engine.errors import (
     StoreUnavailableError,
     WriteConflictError,
 )
-from gateway.engine.kinds import CancelReason, JsonObject
+from gateway.engine.kinds import CancelReason
 from gateway.engine.loop.home import Home
 from gateway.engine.loop.turn import drive
 from gateway.engine.messages import Message
-from gateway.engine.model import Edition, Usage
+from gateway.engine.model import Edition
 from gateway.engine.outcomes import Reset, TurnResult
 from gateway.engine.records import Ask, RequestRecord, TurnRecord
 from gateway.engine.steps.attempt import Attempt, Transcript, World
+from gateway.engine.steps.billing import usage_so_far
 from gateway.engine.steps.signals import Cancelled, Drained, TurnFailure
 from gateway.engine.struct import replace
 from gateway.engine.tool import Tool
@@ -69,6 +69,8 @@ class Actor:
         self._offered = False
         """A turn is being accepted that may begin in the same transaction."""
         self._conflicts = 0
+        self.behind = 0
+        """Turns that wait behind the session's first, as last seen under its lock."""
         self.driver: asyncio.Task[None] | None = None
 
     # -- idleness ------------------------------------------------------------------------------------
@@ -82,6 +84,12 @@ class Actor:
             and not self._resets
             and not self.world.sink.watched(self.world.ref)
         )
+
+    def stand(self, behind: int) -> None:
+        """So many turns stand in line behind the session's first."""
+        if behind != self.behind:
+            self.runtime.gate.behind += behind - self.behind
+            self.behind = behind
 
     # -- waiting for a turn ----------------------------------------------------------------------------
     def waiter(self, turn_id: str) -> asyncio.Future[TurnResult]:
@@ -207,18 +215,21 @@ class Actor:
         taken = await self._begin(alone=alone)
         match taken:
             case None:
+                self.stand(0)
                 return False
             case Reset():
                 self.was_reset(taken)
                 return True
             case GaveUp():
                 self._warm = None
+                self.stand(taken.behind)
                 await self.world.publish(self.world.ref, taken.events)
                 self.rested(turn_result(taken.record))
                 error = TurnFailure.of(taken.ending.error or {})
                 await self.runtime.report_failure(self.world, taken.record, error)
-                return taken.more
+                return taken.behind > 0
             case Begun():
+                self.stand(taken.behind)
                 return await self._run(taken)
 
     async def overrule(self) -> None:
@@ -292,7 +303,8 @@ class Actor:
             self.rested(turn_result(record, request, answer_in(attempt.messages, record)))
         if error is not None:
             await self.runtime.report_failure(self.world, record, error)
-        return begun.more or record.cancel is not None or self.runtime.shared or bool(self._resets)
+        more = begun.behind > 0 or record.cancel is not None or bool(self._resets)
+        return more or self.runtime.shared
 
     async def _open_request(self, record: TurnRecord) -> RequestRecord | None:
         if record.request is None:
@@ -326,8 +338,7 @@ class Actor:
         store = self.world.store
         attempt.steps = {row.step: row for row in await store.steps(attempt.row)}
         attempt.answers = {row.key: row for row in await store.requests(attempt.row)}
-        sums = await store.usage_totals(attempt.row)
-        attempt.usage = usage_sum(sums)
+        attempt.usage, attempt.calls = usage_so_far(await store.usage_totals(attempt.row))
 
     async def _edition(self, record: TurnRecord) -> Edition:
         hashed = record.edition or ""
@@ -367,21 +378,4 @@ def turn_result(
         text=text,
         error=error_record(record),
         request=None if request is None else pending_input(request),
-    )
-
-
-def usage_sum(sums: Mapping[str, object] | JsonObject) -> Usage:
-    from decimal import Decimal
-
-    def count(name: str) -> int:
-        value = sums.get(name)
-        return value if isinstance(value, int) else 0
-
-    cost = sums.get("cost")
-    return Usage(
-        input=count("input"),
-        output=count("output"),
-        cache_read=count("cache_read"),
-        cache_write=count("cache_write"),
-        cost=None if cost is None else Decimal(str(cost)),
     )

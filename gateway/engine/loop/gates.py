@@ -14,6 +14,15 @@ class Gate:
         self._open = asyncio.Event()
         self._open.set()
         self.waiting = 0
+        """Sessions whose next turn waits for a place."""
+        self.behind = 0
+        """Turns that wait behind another one of their session. Those behind a park aren't counted:
+        it is a person they wait for, and they hold nothing here."""
+
+    @property
+    def queued(self) -> int:
+        """All turns that wait for this host."""
+        return self.waiting + self.behind
 
     async def enter(self) -> None:
         """Wait for a place among the turns that run; ``leave`` gives it back."""

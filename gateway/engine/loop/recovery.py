@@ -5,22 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Mapping
 from functools import partial
 
-from gateway.engine.decisions.attempts import blame_running, must_run_alone
+from gateway.engine.decisions.attempts import accompany, blame_running, must_run_alone
 from gateway.engine.decisions.park import decide_expiry
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.loop.keeper import Keeper
-from gateway.engine.records import Ask, OpenSession, RequestRecord
+from gateway.engine.records import Ask, OpenSession, RequestRecord, TurnRecord
 from gateway.engine.steps.signals import Cancelled, TimedOut
+from gateway.engine.struct import replace
 
 log = logging.getLogger("gateway.engine")
 
 TICK = 0.25
 SWEEP_EVERY = 1.0
-PATIENCE_ALONE = 60.0
-"""Seconds a suspect has the process to itself; one that lives longer isn't an instant killer."""
+FIRST_HOLD = 5.0
+"""Seconds that a suspect has the process to itself if it makes no progress. A call that kills the
+process mostly does so at once, and everything else waits meanwhile."""
+LONGER = 4
+"""How many times longer it has after each death beside others that came all the same: a slow killer
+is found out in the end."""
+CLEARING = 5.0
+"""Seconds to wait for the store to note that a suspect is no longer alone."""
 
 
 def lease(runtime: Keeper) -> Millis:
@@ -46,12 +54,12 @@ async def pick_up(runtime: Keeper) -> None:
         found.ref for found in await runtime.store.list_turns(state="running", limit=100_000)
     }
     suspects = [found.ref for found in dead if found.ref in running]
-    alone: list[SessionRef] = []
+    alone: dict[SessionRef, float] = {}
     for ref in suspects:
         decide = partial(blame_running, owner=runtime.owner, only=len(suspects) == 1)
-        blamed = await runtime.store.amend(ref, Ask(head=True), decide)
+        blamed = await runtime.store.amend(ref, Ask(head=True, tail=True), decide)
         if blamed is not None and must_run_alone(blamed):
-            alone.append(ref)
+            alone[ref] = hold_for(blamed)
     if alone:
         for ref in alone:
             runtime.actor(ref).quarantined = True
@@ -61,20 +69,42 @@ async def pick_up(runtime: Keeper) -> None:
         runtime.actor(found.ref).wake()
 
 
-async def _one_by_one(runtime: Keeper, refs: list[SessionRef]) -> None:
+def hold_for(record: TurnRecord) -> float:
+    """Seconds that a suspect may hold up everything else."""
+    return FIRST_HOLD * float(LONGER ** max(0, record.suspect - 2))
+
+
+async def _one_by_one(runtime: Keeper, holds: Mapping[SessionRef, float]) -> None:
     """Each suspect alone until it made progress, rests, or lived long enough."""
     try:
-        for ref in refs:
-            actor = runtime.actor(ref)
+        for ref, hold in holds.items():
             turn = runtime.tasks.start(_alone(runtime, ref), f"alone {ref.agent}/{ref.key}")
-            deadline = runtime.clock.monotonic() + PATIENCE_ALONE
-            while not turn.done() and runtime.clock.monotonic() < deadline:
-                attempt = actor.attempt
-                if attempt is not None and attempt.progressed.is_set():
+            deadline = runtime.clock.monotonic() + hold
+            while not turn.done() and not _progressed(runtime, ref):
+                if runtime.clock.monotonic() >= deadline:
+                    await _accompany(runtime, ref)
                     break
                 await asyncio.sleep(0.01)
     finally:
         runtime.gate.open()
+
+
+def _progressed(runtime: Keeper, ref: SessionRef) -> bool:
+    attempt = runtime.actor(ref).attempt
+    return attempt is not None and attempt.progressed.is_set()
+
+
+async def _accompany(runtime: Keeper, ref: SessionRef) -> None:
+    """Note that the attempt is no longer alone, before others are: should one of them kill the
+    process, it must not count as this one's doing."""
+    attempt = runtime.actor(ref).attempt
+    if attempt is None:
+        return
+    attempt.record = replace(attempt.record, alone=False)
+    decide = partial(accompany, fence=attempt.fence)
+    with contextlib.suppress(StoreUnavailableError, TimeoutError):
+        async with asyncio.timeout(CLEARING):
+            await runtime.store.amend(ref, Ask(turn_id=attempt.turn_id), decide)
 
 
 async def _alone(runtime: Keeper, ref: SessionRef) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from gateway.engine.kinds import (
+    JsonObject,
     Millis,
     TurnRow,
 )
@@ -14,7 +15,8 @@ from gateway.engine.struct import struct
 class Companion(Protocol):
     """A typed row that commits in the same transaction as the fact it belongs to.
 
-    Stores insert it into the table named ``TABLE``, one column per field, in field order.
+    ``TABLE`` names the table it is written to. Those in ``COMPANIONS`` are inserted, one column per
+    field, in field order; those in ``WAYS`` say for themselves what they change.
     """
 
     TABLE: ClassVar[str]
@@ -33,30 +35,10 @@ class Claim:
 
 
 @struct(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    TABLE: ClassVar[str] = "verdicts"
-    event_id: str
-    source: str
-    verdict: str
-    rule: str
-    turn: TurnRow | None
-    at: Millis
-
-
-@struct(frozen=True, slots=True, kw_only=True)
-class Delivery:
-    TABLE: ClassVar[str] = "deliveries"
-    turn: TurnRow
-    part: str
-    target: str
-    state: str
-    at: Millis
-
-
-@struct(frozen=True, slots=True, kw_only=True)
 class UsageRow:
-    """``step`` is the index of the assistant message the call produced. ``cost`` is a decimal in
-    US dollars as text; ``raw`` the provider's own record as JSON."""
+    """One model call. ``step`` is the index of the assistant message it produced; for a call that came
+    to nothing, minus its place among the turn's calls (-1 for the first). ``cost`` is a decimal in
+    US dollars as text; ``raw`` the provider's own record as JSON; ``estimated`` marks a cut stream."""
 
     TABLE: ClassVar[str] = "usage"
     turn: TurnRow
@@ -98,4 +80,101 @@ class Reservation:
     expires_at: Millis
 
 
-COMPANIONS: tuple[type[Companion], ...] = (Claim, Verdict, Delivery, UsageRow, Audit, Reservation)
+# -- the ways in and out: what commits with an event's acceptance, a park, an ending ---------------
+DAY = Millis(86_400_000)
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class VerdictMade:
+    """How an event was judged. The first verdict of an event stays, and what comes after it counts
+    as a copy, unless it ``revises``: then it takes the place of what was said while the event was
+    held."""
+
+    TABLE: ClassVar[str] = "verdicts"
+    source: str
+    event_id: str
+    verdict: str
+    rule: str
+    place: str | None = None
+    speaker: str | None = None
+    turn: TurnRow | None = None
+    said: str | None = None
+    at: Millis
+    revises: bool = False
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class DeliveryOpened:
+    """A place has to show the state of this turn, or of one ``request`` of it. Opening what is open
+    already asks for another look at it, like a mark."""
+
+    TABLE: ClassVar[str] = "deliveries"
+    turn: TurnRow
+    part: str
+    source: str
+    target: JsonObject
+    lane: str
+    request: str | None = None
+    remind_at: Millis | None = None
+    at: Millis
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class DeliveryMark:
+    """Something about the turn is to be told: every view of it wants another look, and those that
+    rest, are done or had nothing to show are due. A dead one stays dead."""
+
+    TABLE: ClassVar[str] = "deliveries"
+    turn: TurnRow
+    at: Millis
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class PlaceBound:
+    """A place belongs to this session from now on. One that belongs to a session already stays with
+    it; only its last use is noted."""
+
+    TABLE: ClassVar[str] = "places"
+    place: str
+    agent: str
+    session: str
+    kind: Literal["thread", "root", "post"]
+    turn: TurnRow | None = None
+    at: Millis
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class PairSeen:
+    """A bot of this pair spoke once more; what is older than ``window`` no longer counts. With
+    ``reset`` a person spoke: ``pair`` and all that begin with it and a colon start from nothing."""
+
+    TABLE: ClassVar[str] = "pairs"
+    pair: str
+    reset: bool = False
+    window: Millis = DAY
+    at: Millis
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An event to be acted on later: due at ``next_try``, or at once. One that is held or was acted
+    on already stays as it is."""
+
+    TABLE: ClassVar[str] = "inbox"
+    source: str
+    event_id: str
+    kind: str
+    body: str
+    next_try: Millis | None = None
+    at: Millis
+
+
+COMPANIONS: tuple[type[Companion], ...] = (Claim, UsageRow, Audit, Reservation)
+WAYS: tuple[type[Companion], ...] = (
+    VerdictMade,
+    DeliveryOpened,
+    DeliveryMark,
+    PlaceBound,
+    PairSeen,
+    Held,
+)

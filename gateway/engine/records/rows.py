@@ -96,7 +96,8 @@ class TurnRecord:
     attempt_at: Millis | None = None
     """When the attempt under way began; cleared when it lets go of the turn."""
     ran: Millis = Millis(0)
-    """Running time of finished attempts; queued, parked and down time don't count."""
+    """Running time of attempts that are over, as far as it is known; queued, parked and down time
+    don't count."""
     attempts: int = 0
     crashes: int = 0
     """Process deaths while this turn ran alone, since its last new checkpoint."""

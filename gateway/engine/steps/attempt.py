@@ -18,12 +18,11 @@ from gateway.engine.limits import Clock, Limits
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition, Usage
 from gateway.engine.ports import EventSink, SessionStore
-from gateway.engine.records import Fence, MessageRow, RequestRecord, StepRow, TurnRecord, Writes
+from gateway.engine.records import Fence, RequestRecord, StepRow, TurnRecord, Writes
 from gateway.engine.steps.signals import Cancelled, TurnStopped
 from gateway.engine.steps.tasks import Tasks
 from gateway.engine.struct import replace, struct
 from gateway.engine.tool import Tool
-from gateway.engine.wire import message_body
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -93,6 +92,8 @@ class Attempt:
         self.steps: dict[str, StepRow] = {}
         self.answers: dict[str, RequestRecord] = {}
         self.usage = Usage()
+        self.calls = 0
+        """Model calls of the turn that are billed."""
         self.fatal: FatalToolError | None = None
         """What failed the turn inside a local call's own transaction."""
         self.fatal_step: str | None = None
@@ -222,20 +223,12 @@ class Attempt:
         return None
 
     # -- writing -------------------------------------------------------------------------------------
-    def message_row(self, message: Message) -> MessageRow:
-        return MessageRow(
-            generation=self.begun.generation,
-            index=message.index,
-            turn=self.record.row,
-            role=message.role,
-            body=message_body(message),
-        )
-
     def advanced(self) -> tuple[TurnRecord, ...]:
-        """The turn row, when a new checkpoint has to clear what it was blamed for."""
+        """The turn row, when a new checkpoint has to clear what it was blamed for. Others may run
+        beside it from here on."""
         if not (self.record.crashes or self.record.suspect):
             return ()
-        return (replace(self.record, crashes=0, suspect=0),)
+        return (replace(self.record, crashes=0, suspect=0, alone=False),)
 
     async def commit(
         self, writes: Writes, messages: Sequence[Message], events: Sequence[ev.TurnEvent]

@@ -20,13 +20,14 @@ from gateway.engine.records import (
     StepRow,
     Writes,
 )
+from gateway.engine.steps.asking import not_awaited
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.context import (
     CallScene,
+    RequestParts,
     StoreAccess,
     ToolContext,
 )
-from gateway.engine.steps.parking import commit_park
 from gateway.engine.steps.results import (
     Result,
     close_failed,
@@ -109,8 +110,8 @@ async def _tell(attempt: Attempt, event: ev.TurnEvent) -> None:
 
 
 # -- a remote call -------------------------------------------------------------------------------------------
-async def run_remote(scenery: Scenery, arguments: dict[str, object]) -> Result | None:
-    """Record the start, run the call, return its result; ``None`` when the turn parked on it."""
+async def run_remote(scenery: Scenery, arguments: dict[str, object]) -> Result | RequestParts:
+    """Record the start, run the call, return its result, or the request that it has to wait for."""
     attempt, scene, tool = scenery.attempt, scenery.scene, scenery.tool
     await _record_start(scenery)
     clock = attempt.world.clock
@@ -120,11 +121,8 @@ async def run_remote(scenery: Scenery, arguments: dict[str, object]) -> Result |
             result = await _supervised(scenery, arguments)
     finally:
         scene.closed = True
-    if scene.request is not None:
-        if tool.parallel:
-            return Result.error("a call marked parallel can't wait for a person")
-        await commit_park(attempt, scenery.owed, scene.request)
-        return None
+    if isinstance(result, RequestParts):
+        return result
     return replace(
         result,
         decision=scenery.decision,
@@ -171,10 +169,11 @@ async def _run_tool(scenery: Scenery, arguments: dict[str, object], outcome: Out
         outcome.result = failure(error)
     else:
         limit = scenery.attempt.world.limits.tool_result_bytes
-        outcome.result = shaped(value, limit)
+        forgotten = sorted(scenery.scene.unawaited)
+        outcome.result = failure(not_awaited(forgotten[0])) if forgotten else shaped(value, limit)
 
 
-async def _supervised(scenery: Scenery, arguments: dict[str, object]) -> Result:
+async def _supervised(scenery: Scenery, arguments: dict[str, object]) -> Result | RequestParts:
     """Run the tool as a task of its own. A park, the timeout and a stop each end the wait; the tool
     is then cancelled, and whatever it does about that is discarded."""
     attempt, scene, tool = scenery.attempt, scenery.scene, scenery.tool
@@ -193,7 +192,7 @@ async def _supervised(scenery: Scenery, arguments: dict[str, object]) -> Result:
             await _end(task)
         scene.parked.cancel()
     if scene.request is not None:
-        return Result(output=None)
+        return scene.request
     if outcome.fatal is not None:
         raise outcome.fatal
     if outcome.result is not None:

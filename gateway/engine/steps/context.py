@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, NoReturn
 
 from gateway.engine.decisions.answerers import answerers_for
@@ -18,6 +19,7 @@ from gateway.engine.kinds import Json, JsonObject, Millis, Outcome, Speaker
 from gateway.engine.messages import ToolCall
 from gateway.engine.records import RequestRecord, SqlHandle
 from gateway.engine.schema import check_value, parse_value, to_json, value_schema
+from gateway.engine.steps.asking import Asking
 from gateway.engine.steps.signals import Parked
 from gateway.engine.struct import struct
 from gateway.engine.wire import clean
@@ -92,14 +94,16 @@ class CallScene:
     tell_progress: Callable[[str], None]
     remote: bool
     request_bytes: int
-    gate: tuple[JsonObject, bool] | None = None
-    """The taint gate's answerers and answer, when it stopped this call and a person let it run."""
+    gate: JsonObject | None = None
+    """The taint gate's answerers, when it stopped this call and one of them let it run."""
     parked: asyncio.Future[None] | None = None
     request: RequestParts | None = None
     decision: Decision | None = None
     asked: dict[str, str] = field(default_factory=dict[str, str])
     """Key → digest of every request that the call has made since it began this time."""
     closed: bool = False
+    unawaited: set[str] = field(default_factory=set[str])
+    """Requests that the tool made and has not awaited: nobody was asked."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -204,7 +208,7 @@ class ToolContext:
         answerers: Mapping[str, object] | None = None,
         expires_in: timedelta | float | None = None,
         on_expiry: object = UNSET,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Asking:
         """Ask a person, and wait for days if need be.
 
         The first call parks the turn; when the answer is in, the tool runs again from the top and
@@ -215,10 +219,15 @@ class ToolContext:
         """
         # Before anything is awaited: in a ``def`` tool nothing ever would be, and a coroutine that
         # nobody awaits is true.
-        _refuse_local(self._scene)
-        return self._request_input(
-            id, prompt, schema, answerers, expires_in=expires_in, on_expiry=on_expiry
-        )
+        scene = self._scene
+        _refuse_local(scene)
+        name = str(id)
+        scene.unawaited.add(name)
+        ask = partial(
+            self._request_input,
+            id, prompt, schema, answerers, expires_in=expires_in, on_expiry=on_expiry,
+        )  # fmt: skip
+        return Asking(name, ask, partial(scene.unawaited.discard, name))
 
     async def _request_input(
         self,
@@ -241,7 +250,7 @@ class ToolContext:
             on_expiry=on_expiry,
         )
         _refuse_two_of_one_id(scene, asked)
-        if scene.gate is not None and scene.gate == (asked.body.answerers, True) and schema is bool:
+        if schema is bool and scene.gate == asked.body.answerers:
             scene.gate = None  # one answer counts for one request
             return True
         answer = scene.answers.get(asked.key)

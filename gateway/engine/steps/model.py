@@ -6,16 +6,17 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import assert_never, cast
+from typing import cast
 
 from gateway.engine import events as ev
 from gateway.engine.decisions.position import AskModel
 from gateway.engine.errors import ModelError, ModelUnavailableError
-from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.kinds import Millis
 from gateway.engine.messages import Block, Message, Reasoning, Text, ToolCall
 from gateway.engine.model import (
     NORMAL_STOPS,
     Alive,
+    Meter,
     ModelDelta,
     ModelReply,
     ModelRequest,
@@ -24,15 +25,19 @@ from gateway.engine.model import (
     ToolInputDelta,
     Usage,
 )
-from gateway.engine.records import StepRow, UsageRow, Writes
+from gateway.engine.records import StepRow, Writes
 from gateway.engine.steps.attempt import Attempt
-from gateway.engine.steps.signals import TurnFailure
+from gateway.engine.steps.billing import bill_lost, charge, usage_row
+from gateway.engine.steps.signals import TurnFailure, TurnStopped
 from gateway.engine.struct import replace
-from gateway.engine.wire import clean, dumps
+from gateway.engine.wire import clean, message_row, totals_json
 from gateway.engine.wire.events import event_row, reasoning_text
 
 FIRST_DELAY = 1.0
 LONGEST_DELAY = 30.0
+
+_Shown = TextDelta | ReasoningDelta | ToolInputDelta | Alive
+_Stream = AsyncGenerator[ModelDelta | ModelReply, None]
 
 
 async def model_step(attempt: Attempt, move: AskModel) -> bool:
@@ -82,6 +87,7 @@ async def _ask_until_answered(attempt: Attempt, move: AskModel) -> ModelReply:
             continue
         if _says_something(reply):
             return reply
+        await bill_lost(attempt, reply.usage)
         if reply.stop not in NORMAL_STOPS:
             raise TurnFailure(
                 f"the model stopped with {reply.stop} and said nothing",
@@ -136,61 +142,66 @@ async def _ask(attempt: Attempt) -> ModelReply:
     )
     stream = attempt.world.agent.model.stream(request)
     reply: ModelReply | None = None
-    with attempt.interruptible():
-        async with aclosing(cast("AsyncGenerator[ModelDelta | ModelReply, None]", stream)) as items:
-            async for item in items:
-                if isinstance(item, ModelReply):
-                    reply = item
-                    continue
-                attempt.touch()
-                attempt.boundary()
-                if attempt.world.sink.watched(attempt.world.ref):
-                    await attempt.tell(_delta_event(attempt, item))
-    if reply is None:
-        raise ModelUnavailableError("the model's stream ended without a reply")
+    meter: Meter | None = None
+    try:
+        with attempt.interruptible():
+            async with aclosing(cast("_Stream", stream)) as items:
+                async for item in items:
+                    if isinstance(item, ModelReply):
+                        reply = item
+                        continue
+                    if isinstance(item, Meter):
+                        meter = item
+                        continue
+                    attempt.touch()
+                    attempt.boundary()
+                    if attempt.world.sink.watched(attempt.world.ref):
+                        await attempt.tell(_delta_event(attempt, item))
+        if reply is None:
+            raise ModelUnavailableError("the model's stream ended without a reply")
+    except (ModelError, TurnStopped) as why:
+        await bill_lost(attempt, _spent(why, reply, meter))
+        raise
     return reply
 
 
-def _delta_event(attempt: Attempt, item: ModelDelta) -> tuple[ev.TurnEvent, ...]:
+def _spent(
+    why: ModelError | TurnStopped, reply: ModelReply | None, meter: Meter | None
+) -> Usage | None:
+    """What the call cost: who raised the error knows best, and a stop may come after the reply."""
+    if isinstance(why, ModelError) and why.usage is not None:
+        return why.usage
+    if reply is not None:
+        return reply.usage
+    return None if meter is None else meter.read()
+
+
+def _delta_event(attempt: Attempt, item: _Shown) -> tuple[ev.TurnEvent, ...]:
     turn_id, session, at = attempt.turn_id, attempt.session, attempt.now()
-    match item:
-        case TextDelta():
-            return (
-                ev.MessageDeltaEvent(
-                    turn_id=turn_id,
-                    session=session,
-                    at=at,
-                    text=item.text,
-                    block=item.block,
-                    offset=item.offset,
-                ),
-            )
-        case ReasoningDelta():
-            return (
-                ev.ReasoningDeltaEvent(
-                    turn_id=turn_id,
-                    session=session,
-                    at=at,
-                    text=item.text,
-                    block=item.block,
-                    offset=item.offset,
-                ),
-            )
-        case ToolInputDelta():
-            return (
-                ev.ToolInputDeltaEvent(
-                    turn_id=turn_id,
-                    session=session,
-                    at=at,
-                    call_id=item.call_id,
-                    name=item.name,
-                    characters=item.characters,
-                ),
-            )
-        case Alive():
-            return ()
-        case _:
-            assert_never(item)
+    if isinstance(item, Alive):
+        return ()
+    if isinstance(item, ToolInputDelta):
+        return (
+            ev.ToolInputDeltaEvent(
+                turn_id=turn_id,
+                session=session,
+                at=at,
+                call_id=item.call_id,
+                name=item.name,
+                characters=item.characters,
+            ),
+        )
+    kind = ev.MessageDeltaEvent if isinstance(item, TextDelta) else ev.ReasoningDeltaEvent
+    return (
+        kind(
+            turn_id=turn_id,
+            session=session,
+            at=at,
+            text=item.text,
+            block=item.block,
+            offset=item.offset,
+        ),
+    )
 
 
 # -- committing ----------------------------------------------------------------------------------------
@@ -206,7 +217,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
         stop=reply.stop,
     )
     events = _events(attempt, message, reply.usage, now)
-    attempt.usage = added(attempt.usage, reply.usage)
+    charge(attempt, reply.usage)
     complete = not message.calls and reply.stop != "pause_turn"
     turns = attempt.advanced()
     if complete:
@@ -216,7 +227,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
             at=now,
             seq=attempt.next_seq(),
             text=message.text,
-            totals=totals(attempt.usage),
+            totals=totals_json(attempt.usage),
             message=message.index,
         )
         events.append(done)
@@ -234,7 +245,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
             ),
         )
     writes = Writes(
-        messages=(attempt.message_row(message),),
+        messages=(message_row(message, attempt.begun.generation, record.row),),
         steps=(
             StepRow(
                 turn=record.row,
@@ -245,7 +256,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
                 at=now,
             ),
         ),
-        usage=(_usage_row(attempt, message.index, reply.usage, now),),
+        usage=(usage_row(attempt, message.index, reply.usage, now),),
         events=tuple(event_row(event, record.row) for event in events),
         turns=turns,
     )
@@ -320,45 +331,3 @@ def _events(attempt: Attempt, message: Message, usage: Usage, at: Millis) -> lis
         )
     )
     return events
-
-
-def _usage_row(attempt: Attempt, index: int, usage: Usage, now: Millis) -> UsageRow:
-    return UsageRow(
-        turn=attempt.row,
-        step=index,
-        at=now,
-        model=usage.model or attempt.edition.model,
-        input=usage.input,
-        output=usage.output,
-        cache_read=usage.cache_read,
-        cache_write=usage.cache_write,
-        cost=None if usage.cost is None else format(usage.cost, "f"),
-        prices=usage.prices or None,
-        raw=None if usage.raw is None else dumps(usage.raw),
-        estimated=usage.estimated,
-    )
-
-
-def added(sum_: Usage, one: Usage) -> Usage:
-    """Sums of a turn. A call without a known price leaves the sum without one only if none had."""
-    cost = (
-        sum_.cost if one.cost is None else one.cost if sum_.cost is None else sum_.cost + one.cost
-    )
-    return Usage(
-        model=one.model or sum_.model,
-        input=sum_.input + one.input,
-        output=sum_.output + one.output,
-        cache_read=sum_.cache_read + one.cache_read,
-        cache_write=sum_.cache_write + one.cache_write,
-        cost=cost,
-    )
-
-
-def totals(usage: Usage) -> JsonObject:
-    return {
-        "input": usage.input,
-        "output": usage.output,
-        "cache_read": usage.cache_read,
-        "cache_write": usage.cache_write,
-        "cost": None if usage.cost is None else format(usage.cost, "f"),
-    }

@@ -14,7 +14,7 @@ from gateway.engine.decisions.closing import (
     unappended,
     unknown_outcomes,
 )
-from gateway.engine.decisions.keys import idempotency_key
+from gateway.engine.decisions.keys import keys_of
 from gateway.engine.decisions.position import Owed
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject, Millis, Trust
@@ -23,7 +23,7 @@ from gateway.engine.records import StepRow, Writes
 from gateway.engine.schema import to_json
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.struct import replace, struct
-from gateway.engine.wire import block_json, clean, dumps_known
+from gateway.engine.wire import block_json, clean, dumps_known, message_row
 from gateway.engine.wire.events import error_of, event_row, summary
 
 ERROR_CHARACTERS = 2000
@@ -113,7 +113,7 @@ def result_writes(attempt: Attempt, owed: Owed, result: Result, *, append: bool 
         at=now,
     )
     writes = Writes(
-        messages=(attempt.message_row(message),) if append else (),
+        messages=(message_row(message, attempt.begun.generation, record.row),) if append else (),
         steps=(step,),
         events=(event_row(event, record.row, inline=not append),),
         turns=attempt.advanced(),
@@ -148,7 +148,7 @@ def close_with(attempt: Attempt, ending: Ending, *, fatal: str | None = None) ->
         generation=attempt.begun.generation,
         messages=attempt.messages,
         started=frozenset(started),
-        keys=tuple((name, _key(attempt, name)) for name in started),
+        keys=keys_of(attempt.world.ref, attempt.messages, started, attempt.tools),
         fatal=None if fatal is None else (fatal, message),
         stored=unappended(attempt.steps.values()),
         now=attempt.now(),
@@ -158,12 +158,3 @@ def close_with(attempt: Attempt, ending: Ending, *, fatal: str | None = None) ->
         return closed
     audits = unknown_outcomes(attempt.world.ref, record, started, attempt.now())
     return replace(closed, writes=replace(closed.writes, companions=audits))
-
-
-def _key(attempt: Attempt, step: str) -> str:
-    for message in reversed(attempt.messages):
-        for call in message.calls:
-            if step == f"tool:{message.index}:{call.id}":
-                tool = attempt.tools.get(call.name)
-                return idempotency_key(attempt.world.ref, attempt.turn_id, step, call, tool)
-    return ""

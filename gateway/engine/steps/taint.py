@@ -7,10 +7,10 @@ from gateway.engine.kinds import JsonObject
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.calls import Scenery
 from gateway.engine.steps.context import (
+    RequestParts,
     answered,
     build_request,
 )
-from gateway.engine.steps.parking import commit_park
 from gateway.engine.steps.results import (
     Result,
     failure,
@@ -20,9 +20,10 @@ from gateway.engine.struct import replace
 GATE = "taint-gate"
 
 
-async def gate(scenery: Scenery) -> Result | None:
-    """``None`` lets the call run. With unverified content in the conversation, what reaches outside
-    or moves money needs a person first, whatever the tool's own rule says."""
+def gate(scenery: Scenery) -> Result | RequestParts | None:
+    """``None`` lets the call run; a request stops it until it is answered. With unverified content
+    in the conversation, what reaches outside or moves money needs a person first, whatever the
+    tool's own rule says."""
     attempt, tool, scene = scenery.attempt, scenery.tool, scenery.scene
     if not attempt.transcript.tainted or tool.effect not in {"external", "money"}:
         return None
@@ -37,8 +38,7 @@ async def gate(scenery: Scenery) -> Result | None:
         asked = build_request(scene, name=GATE, prompt=prompt, schema=bool, answerers=answerers)
         answer = attempt.answers.get(asked.key)
         if answer is None or answer.outcome is None or answer.digest != asked.digest:
-            await commit_park(attempt, scenery.owed, asked)
-            return Result(output=None)
+            return asked
         value = answered(scene, answer, bool)
     except InputExpired as error:
         return replace(failure(error), decision=scenery.decision)
@@ -48,7 +48,7 @@ async def gate(scenery: Scenery) -> Result | None:
             is_error=True,
             decision=scenery.decision,
         )
-    scene.gate = (asked.body.answerers, True)
+    scene.gate = asked.body.answerers
     return None
 
 

@@ -10,17 +10,20 @@ import asyncio
 from collections.abc import Sequence
 from typing import cast
 
-from gateway.engine.decisions.closing import stored_result, tool_message
+from gateway.engine.decisions.closing import appended, stored_result, tool_message
 from gateway.engine.decisions.position import Owed, RunCalls
 from gateway.engine.errors import FatalToolError
-from gateway.engine.records import StepRow, Writes
+from gateway.engine.records import Writes
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.calls import Scenery, run_local, run_remote
+from gateway.engine.steps.context import RequestParts
+from gateway.engine.steps.parking import commit_park
 from gateway.engine.steps.results import Result, commit_result
 from gateway.engine.steps.signals import TurnFailure
 from gateway.engine.steps.taint import gate
 from gateway.engine.struct import struct
 from gateway.engine.tool import InvalidToolInput, Tool
+from gateway.engine.wire import message_row
 
 
 @struct(frozen=True, slots=True)
@@ -100,17 +103,24 @@ async def _run_one(attempt: Attempt, owed: Owed) -> None:
         await commit_result(attempt, owed, ready)
         return
     scenery = Scenery(attempt, owed, ready.tool)
-    stopped = await gate(scenery)
-    if stopped is not None:
-        if attempt.record.state == "running":
-            await commit_result(attempt, owed, stopped)
-        return
-    if ready.tool.remote:
-        result = await run_remote(scenery, ready.arguments)
-        if result is not None:
-            await commit_result(attempt, owed, result)
+    ended = gate(scenery)
+    if ended is None:
+        if not ready.tool.remote:
+            await run_local(scenery, ready.arguments)
+            return
+        ended = await run_remote(scenery, ready.arguments)
+        if ready.tool.parallel:
+            ended = _never_parked(ended)
+    if isinstance(ended, RequestParts):
+        await commit_park(attempt, owed, ended)
     else:
-        await run_local(scenery, ready.arguments)
+        await commit_result(attempt, owed, ended)
+
+
+def _never_parked(ended: Result | RequestParts) -> Result:
+    if isinstance(ended, RequestParts):
+        return Result.error("a call marked parallel can't wait for a person")
+    return ended
 
 
 # -- side by side --------------------------------------------------------------------------------------
@@ -136,15 +146,14 @@ async def _run_batch(attempt: Attempt, batch: list[Owed]) -> None:
             return Result.from_block(*stored_result(done))
         ready = _ready(attempt, owed)
         if isinstance(ready, Result):
-            result: Result | None = ready
+            result = ready
         else:
             try:
-                result = await run_remote(Scenery(attempt, owed, ready.tool), ready.arguments)
+                ended = await run_remote(Scenery(attempt, owed, ready.tool), ready.arguments)
             except FatalToolError as error:  # its neighbours finish first
                 fatal.append((owed.step, error))
                 return None
-        if result is None:
-            result = Result.error("a call marked parallel can't wait for a person")
+            result = _never_parked(ended)
         async with attempt.order:
             await commit_result(attempt, owed, result, append=False)
         return result
@@ -170,18 +179,10 @@ async def _run_batch(attempt: Attempt, batch: list[Owed]) -> None:
         for owed, result in zip(batch, results, strict=True)
     ]
     writes = Writes(
-        messages=tuple(attempt.message_row(message) for message in messages),
-        steps=tuple(
-            StepRow(
-                turn=record.row,
-                step=owed.step,
-                done=True,
-                attempt=record.attempts,
-                message=owed.index,
-                at=now,
-            )
-            for owed in batch
+        messages=tuple(
+            message_row(message, attempt.begun.generation, record.row) for message in messages
         ),
+        steps=tuple(appended(record, owed, now) for owed in batch),
     )
     await attempt.commit(writes, messages, ())
 

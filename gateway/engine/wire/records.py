@@ -11,7 +11,7 @@ import hashlib
 from decimal import Decimal
 from typing import assert_never, cast
 
-from gateway.engine.kinds import Json, JsonObject, Level, Role, Speaker, Trust
+from gateway.engine.kinds import Json, JsonObject, Level, Role, Speaker, Trust, TurnRow
 from gateway.engine.messages import (
     Attachment,
     Block,
@@ -140,6 +140,16 @@ def message_body(message: Message) -> str:
     return dumps_known(body)
 
 
+def message_row(message: Message, generation: int, turn: TurnRow) -> MessageRow:
+    return MessageRow(
+        generation=generation,
+        index=message.index,
+        turn=turn,
+        role=message.role,
+        body=message_body(message),
+    )
+
+
 def message_from(row: MessageRow) -> Message:
     value = versioned(row.body)
     return Message(
@@ -245,14 +255,25 @@ def edition_from(hashed: str, body: str) -> Edition:
     )
 
 
-def usage_json(usage: Usage) -> JsonObject:
+def cost_text(usage: Usage) -> str | None:
+    return None if usage.cost is None else format(usage.cost, "f")
+
+
+def totals_json(usage: Usage) -> JsonObject:
+    """Sums of a turn."""
     return {
-        "model": usage.model,
         "input": usage.input,
         "output": usage.output,
         "cache_read": usage.cache_read,
         "cache_write": usage.cache_write,
-        "cost": None if usage.cost is None else format(usage.cost, "f"),
+        "cost": cost_text(usage),
+    }
+
+
+def usage_json(usage: Usage) -> JsonObject:
+    return {
+        "model": usage.model,
+        **totals_json(usage),
         "context": usage.context,
         "estimated": usage.estimated,
     }

@@ -68,6 +68,8 @@ async def _start(call: Call, session: Session, turn_id: str | None) -> Started:
         turn_id=turn_id,
         speaker=_speaker(call.token, call.body.get("speaker")),
         target=cast("JsonObject | None", call.body.get("target")),
+        # As without a host: the same message under the same id is the same turn either way.
+        source="cli" if call.token.proves else "api",
     )
     started = await session.start(opening, replace=call.flag("replace"))
     # From here on the turn is committed, and whatever else goes wrong, its id is told.

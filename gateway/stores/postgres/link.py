@@ -7,6 +7,7 @@ runs here leaves nothing behind but a transaction, and the link ends that itself
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TypeAlias, cast
@@ -14,7 +15,7 @@ from typing import TypeAlias, cast
 import asyncpg
 
 from gateway.engine.errors import StoreUnavailableError
-from gateway.stores.postgres.faults import translated
+from gateway.stores.postgres.faults import RerunError, translated
 from gateway.stores.postgres.rows import Cells
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -36,6 +37,8 @@ GRACE = 5.0
 WATCH_EVERY = 0.25
 IDLE_WITHIN = 10.0
 """Seconds after which the server takes the locks of a transaction from a process that says nothing."""
+RERUNS = 5
+"""How often a transaction that lost a race is made again."""
 STATEMENTS = 512
 """Prepared statements kept per connection: more than there are shapes of writes and views."""
 
@@ -122,6 +125,15 @@ class Link:
         """One statement for many, as one pipeline in one transaction."""
         async with self.use() as connection:
             return cast("list[Cells]", await connection.fetchmany(sql, rows))
+
+    async def write(self, sql: str, *arguments: object) -> list[Cells]:
+        """A write that is one statement: made again when it loses a race."""
+        for number in range(RERUNS):
+            try:
+                return await self._fetch(sql, arguments)
+            except RerunError:
+                await pause(number)
+        raise beaten()
 
     @asynccontextmanager
     async def use(self) -> AsyncGenerator[Connection, None]:
@@ -297,3 +309,12 @@ async def connect(url: str, timeout: float) -> Connection:
 async def _farewell(connection: Connection) -> None:
     with suppress(asyncpg.PostgresError, *LOST):
         await connection.close(timeout=CLOSE_WITHIN)
+
+
+async def pause(number: int) -> None:
+    """Before the transaction is made again, longer each time."""
+    await asyncio.sleep(random.uniform(0, 0.01 * 2**number))  # noqa: S311 - spread, not secrecy
+
+
+def beaten() -> StoreUnavailableError:
+    return StoreUnavailableError(f"a write lost {RERUNS} races for the same rows", fix="try again")

@@ -36,6 +36,7 @@ from gateway.engine.records import Fence, LocalCall, Writes
 from gateway.stores.handle import HandleError
 from gateway.stores.postgres.faults import RERUN, RerunError, sqlstate, translated
 from gateway.stores.postgres.handle import Connection, PostgresHandle, too_long
+from gateway.stores.postgres.link import RERUNS
 from gateway.stores.postgres.schema import Place
 from gateway.stores.postgres.scripts import Scripts
 from gateway.stores.postgres.writes import Argument, Statement, held
@@ -47,7 +48,6 @@ IDLE_TIMEOUT = "25P03"
 LEFT = frozenset({"22012", "25P01", "25P02", "3B001"})
 """How the script at a tool's end fails when the tool was not where it should be: the division of
 ``Scripts.leave``, no transaction, a failed one, no savepoint."""
-RERUNS = 5
 CLOSE_WITHIN = 5.0
 
 

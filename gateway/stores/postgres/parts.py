@@ -11,6 +11,7 @@ from typing import cast, get_type_hints
 from gateway.engine.kinds import TurnRow
 from gateway.engine.records import (
     NEW_TURN,
+    WAYS,
     CancelMark,
     Claim,
     Companion,
@@ -48,20 +49,34 @@ class Part:
 
 
 PLAIN = frozenset({"write_messages", "write_steps", "write_rows"})
-BESIDE = frozenset({"write_editions", "write_claims"})
+BESIDE = frozenset(
+    {"write_editions", "write_claims"}
+    | {"write_verdicts", "write_revised", "write_deliveries", "write_marks"}
+    | {"write_places", "write_inbox", "write_pairs"}
+)
 
 
-def _part(piece: str, columns: str, *, table: str = "", read: str = "") -> Part:
-    """``columns`` as in a declaration; ``read`` names the attributes where they differ."""
+def declared(
+    piece: str,
+    columns: str,
+    *,
+    table: str = "",
+    read: str = "",
+    cells: Callable[[object], tuple[Cell, ...]] | None = None,
+) -> Part:
+    """``columns`` as in a declaration. ``read`` names the attributes where they differ, ``cells``
+    takes a row apart that isn't read by name."""
     pairs = tuple(cast("tuple[str, str]", tuple(one.split())) for one in columns.split(","))
+    texts = tuple(at for at, (_, kind) in enumerate(pairs) if kind == "text")
     names = read.split() or [name for name, _ in pairs]
     found = attrgetter(*names)
-    texts = tuple(at for at, (_, kind) in enumerate(pairs) if kind == "text")
-    if len(names) > 1:
-        return Part(f"write_{piece}", table or piece, pairs, texts, found)
-    # A getter of one name gives the bare value.
-    alone = cast("Callable[[object], Cell]", found)
-    return Part(f"write_{piece}", table or piece, pairs, texts, lambda row: (alone(row),))
+    if cells is None and len(names) > 1:
+        cells = found
+    elif cells is None:
+        # A getter of one name gives the bare value.
+        alone = cast("Callable[[object], Cell]", found)
+        cells = lambda row: (alone(row),)  # noqa: E731
+    return Part(f"write_{piece}", table or piece, pairs, texts, cells)
 
 
 _SAVED = (
@@ -69,45 +84,45 @@ _SAVED = (
     "started_at bigint, ended_at bigint, attempt_at bigint, ran bigint, attempts bigint,"
     "crashes bigint, suspect bigint, alone boolean, request text, answer bigint, error text"
 )
-NEW_TURNS = _part(
+NEW_TURNS = declared(
     "new_turn",
     "turn_id text, number bigint, generation bigint, body text, content_hash text, source text,"
     f"speaker text, queued_at bigint, {_SAVED}",
 )
-OPENINGS = _part("openings", "content text")
-OPENED = _part("opened", "turn bigint", read="row")
-SESSION = _part(
+OPENINGS = declared("openings", "content text")
+OPENED = declared("opened", "turn bigint", read="row")
+SESSION = declared(
     "session",
     "epoch bigint, generation bigint, owner text, release boolean, reset_at bigint,"
     "clear_reset boolean",
 )
-MESSAGES = _part(
+MESSAGES = declared(
     "messages",
     "generation bigint, idx bigint, turn bigint, role text, body text",
     read="generation index turn role body",
 )
-STEPS = _part(
+STEPS = declared(
     "steps",
     "turn bigint, step text, done boolean, attempt bigint, message bigint, body text, at bigint",
 )
-EVENTS = _part(
+EVENTS = declared(
     "rows", "turn bigint, seq bigint, at bigint, type text, ref bigint, body text", table="events"
 )
-TURNS = _part(
+TURNS = declared(
     "turns",
     f"id bigint, {_SAVED}",
     read="row cancel cancel_at state surface edition opening started_at ended_at attempt_at ran"
     " attempts crashes suspect alone request answer error",
 )
-CANCELS = _part("cancels", "turn bigint, reason text, at bigint")
-REQUESTS = _part(
+CANCELS = declared("cancels", "turn bigint, reason text, at bigint")
+REQUESTS = declared(
     "requests",
     "id text, key text, turn bigint, position bigint, call_id text, name text, tool text,"
     "digest text, body text, created_at bigint, expires_at bigint, outcome text, value text,"
     "reason text, by text, decided_at bigint",
 )
-VOTES = _part("votes", "request text, by text, value text, reason text, at bigint")
-EDITIONS = _part("editions", "hash text, body text")
+VOTES = declared("votes", "request text, by text, value text, reason text, at bigint")
+EDITIONS = declared("editions", "hash text, body text")
 UPDATES = (TURNS, CANCELS)
 """Parts whose every row must be there already."""
 
@@ -118,7 +133,7 @@ def companion_part(kind: type[Companion]) -> Part:
     hints = get_type_hints(kind)
     names = [item.name for item in fields(cast("type[Claim]", kind))]
     columns = ",".join(f"{name} {_column_type(hints[name])}" for name in names)
-    return _part("claims" if kind is Claim else "rows", columns, table=kind.TABLE)
+    return declared("claims" if kind is Claim else "rows", columns, table=kind.TABLE)
 
 
 def _column_type(hint: object) -> str:
@@ -136,7 +151,8 @@ Parts = list[tuple[Part, Rows]]
 
 
 def parts_of(writes: Writes) -> Parts:
-    """In the statement's order: a new turn comes first, because other rows name it."""
+    """In the statement's order: a new turn comes first, because other rows name it. Rows of the ways
+    in and out stand apart (``ledger.ways``)."""
     parts: Parts = []
     if writes.turns or writes.cancels or writes.new_turn or writes.session:
         parts += _heads(writes)
@@ -197,7 +213,8 @@ def _companions(usage: tuple[UsageRow, ...], companions: tuple[Companion, ...]) 
         return [(companion_part(UsageRow), usage)]
     by_kind: dict[type[Companion], list[Companion]] = {}
     for row in (*usage, *companions):
-        by_kind.setdefault(type(row), []).append(row)
+        if type(row) not in WAYS:
+            by_kind.setdefault(type(row), []).append(row)
     # Claims in one order everywhere, so that two transactions never wait for each other.
     by_kind.get(Claim, []).sort(key=attrgetter("key"))
     return [(companion_part(kind), rows) for kind, rows in by_kind.items()]

@@ -38,23 +38,23 @@ Cells = Sequence[Any]
 SESSION_COLUMNS = 12
 
 
-def _names(kind: type[DataclassInstance]) -> tuple[str, ...]:
+def names_of(kind: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind))
 
 
-_TURN = _names(TurnRecord)
-_HEAD = _names(TurnHead)
-_MESSAGE = _names(MessageRow)
-_STEP = _names(StepRow)
-_EVENT = _names(EventRow)
-_USAGE = _names(UsageRow)
-_REQUEST = _names(RequestRecord)
-_VOTE = _names(VoteRow)
-_AUDIT = _names(Audit)
-_SESSION = tuple(name for name in _names(SessionRow) if name != "ref")
+_TURN = names_of(TurnRecord)
+_HEAD = names_of(TurnHead)
+_MESSAGE = names_of(MessageRow)
+_STEP = names_of(StepRow)
+_EVENT = names_of(EventRow)
+_USAGE = names_of(UsageRow)
+_REQUEST = names_of(RequestRecord)
+_VOTE = names_of(VoteRow)
+_AUDIT = names_of(Audit)
+_SESSION = tuple(name for name in names_of(SessionRow) if name != "ref")
 
 
-def _fields(names: Iterable[str], cells: Cells) -> dict[str, Any]:
+def values_of(names: Iterable[str], cells: Cells) -> dict[str, Any]:
     return {
         name: restored(cell) if isinstance(cell, str) else cell
         for name, cell in zip(names, cells, strict=True)
@@ -67,35 +67,35 @@ def _ref(agent: str, key: str) -> SessionRef:
 
 def session_from(cells: Cells) -> SessionRow:
     ref = _ref(cells[1], cells[2])
-    return SessionRow(ref=ref, **_fields(_SESSION, (cells[0], *cells[3:SESSION_COLUMNS])))
+    return SessionRow(ref=ref, **values_of(_SESSION, (cells[0], *cells[3:SESSION_COLUMNS])))
 
 
 def head_from(cells: Cells) -> TurnHead:
-    return TurnHead(**_fields(_HEAD, cells))
+    return TurnHead(**values_of(_HEAD, cells))
 
 
 def turn_from(cells: Cells) -> TurnRecord:
-    return TurnRecord(**_fields(_TURN, cells))
+    return TurnRecord(**values_of(_TURN, cells))
 
 
 def message_from(cells: Cells) -> MessageRow:
-    return MessageRow(**_fields(_MESSAGE, cells))
+    return MessageRow(**values_of(_MESSAGE, cells))
 
 
 def step_from(cells: Cells) -> StepRow:
-    return StepRow(**_fields(_STEP, cells))
+    return StepRow(**values_of(_STEP, cells))
 
 
 def usage_from(cells: Cells) -> UsageRow:
-    return UsageRow(**_fields(_USAGE, cells))
+    return UsageRow(**values_of(_USAGE, cells))
 
 
 def request_from(cells: Cells) -> RequestRecord:
-    return RequestRecord(**_fields(_REQUEST, cells))
+    return RequestRecord(**values_of(_REQUEST, cells))
 
 
 def vote_from(cells: Cells) -> VoteRow:
-    return VoteRow(**_fields(_VOTE, cells))
+    return VoteRow(**values_of(_VOTE, cells))
 
 
 @struct(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def events_from(rows: Iterable[Cells]) -> list[LoggedEvent]:
     seen: dict[int, MessageRow] = {}
     found: list[LoggedEvent] = []
     for cells in rows:
-        event = EventRow(**_fields(_EVENT, cells[:6]))
+        event = EventRow(**values_of(_EVENT, cells[:6]))
         said = None
         if event.ref is not None and cells[7] is not None:
             said = seen.get(event.ref) or message_from(cells[6:12])
@@ -190,4 +190,4 @@ def due_request_from(cells: Cells) -> tuple[SessionRef, RequestRecord]:
 
 
 def audit_from(cells: Cells) -> AuditEntry:
-    return AuditEntry(number=cells[0], row=Audit(**_fields(_AUDIT, cells[1:])))
+    return AuditEntry(number=cells[0], row=Audit(**values_of(_AUDIT, cells[1:])))

@@ -20,7 +20,6 @@ again under the session's. Claims and editions are written in key order. What de
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar, cast
@@ -28,8 +27,9 @@ from weakref import WeakValueDictionary
 
 import asyncpg
 
-from gateway.engine.errors import StaleAttemptError, StoreUnavailableError
+from gateway.engine.errors import StaleAttemptError
 from gateway.engine.kinds import Millis, SessionRef, TurnRow
+from gateway.engine.ledger import Ledger
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import (
     NEW_TURN,
@@ -44,8 +44,9 @@ from gateway.engine.records import (
 from gateway.engine.struct import replace
 from gateway.stores.postgres.faults import RerunError, checked_url, translated
 from gateway.stores.postgres.lanes import Lanes
-from gateway.stores.postgres.link import LOST, Connection, Link
-from gateway.stores.postgres.local import RERUNS, Locals
+from gateway.stores.postgres.ledger.ledger import PostgresLedger
+from gateway.stores.postgres.link import LOST, RERUNS, Connection, Link, beaten, pause
+from gateway.stores.postgres.local import Locals
 from gateway.stores.postgres.reads import SQL, Reads, address, view_query
 from gateway.stores.postgres.rows import Cells, Look, look_from
 from gateway.stores.postgres.schema import prepare
@@ -84,6 +85,7 @@ class PostgresStore(Reads):
         self._timeout = timeout
         self._link = Link(url, size=connections, timeout=timeout)
         self._lanes = Lanes(self._link)
+        self.ledger: Ledger = PostgresLedger(self._link)
         self._turnstile = _Turnstile()
         self._locals = Locals(url, size=tools, limit=tool_limit, timeout=timeout)
         super().__init__(self._link, lease)
@@ -125,10 +127,10 @@ class PostgresStore(Reads):
             except _NeedsSessionError:
                 ask = replace(ask, lock="session")
             except RerunError:
-                await _pause(number)
+                await pause(number)
             except _DecisionError as exc:
                 raise exc.cause from exc.cause.__cause__
-        raise _beaten()
+        raise beaten()
 
     async def _hope(self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]) -> T:
         sql, arguments = self._view(ref, ask)
@@ -190,12 +192,12 @@ class PostgresStore(Reads):
             try:
                 written = await self._link.fetchval(statement.sql, *statement.arguments)
             except RerunError:
-                await _pause(number)
+                await pause(number)
                 continue
             if not written:
                 raise StaleAttemptError
             return
-        raise _beaten()
+        raise beaten()
 
     async def run_local(self, fence: Fence, call: LocalCall) -> None:
         await self._locals.run(fence, call)
@@ -277,11 +279,3 @@ def _checked(writes: Writes) -> Writes:
     if writes.new_turn is not None:
         key(writes.new_turn.turn_id, "a turn id")
     return writes
-
-
-async def _pause(number: int) -> None:
-    await asyncio.sleep(random.uniform(0, 0.01 * 2**number))  # noqa: S311 - spread, not secrecy
-
-
-def _beaten() -> StoreUnavailableError:
-    return StoreUnavailableError(f"a write lost {RERUNS} races for the same rows", fix="try again")

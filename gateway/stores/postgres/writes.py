@@ -14,7 +14,17 @@ from typing import NamedTuple, cast
 
 from gateway.engine.errors import DuplicateClaimError
 from gateway.engine.kinds import SessionId
-from gateway.engine.records import NEW_TURN, Claim, Fence, SessionRow, SessionView, Writes
+from gateway.engine.ledger import InboxRow
+from gateway.engine.records import (
+    NEW_TURN,
+    Claim,
+    Companion,
+    Fence,
+    SessionRow,
+    SessionView,
+    Writes,
+)
+from gateway.stores.postgres.ledger.ways import DELIVERIES, MARKS, PAIRS, ways_of
 from gateway.stores.postgres.parts import UPDATES, Cell, Part, Rows, parts_of
 from gateway.stores.postgres.text import MARK, NUL, storable
 from gateway.stores.sql import load_queries
@@ -46,6 +56,8 @@ class Under(NamedTuple):
 
 FENCE = Under("f_fence", ("session", "epoch"))
 HELD = Under("f_held", ("session",))
+LOOSE = Under("f_loose", ())
+TAKEN_EVENT = Under("f_inbox", ("state", "next_try", "error", "row", "token"))
 UNCHANGED = Under("f_unchanged", ("number", "session", "version"), "g_same")
 TAKEN = Under("f_taken", ("session", "version", "index", "seqs", "turn", "steps", "done"))
 MADE = Under("f_made", ("session", "agent", "key", "created"), "g_made")
@@ -58,9 +70,31 @@ def fenced(fence: Fence, writes: Writes) -> Statement:
 
 def held(session: SessionId | None, writes: Writes) -> Statement:
     """Under locks that the transaction holds already, or without a session."""
-    if session is None and (writes.session or writes.new_turn or writes.messages):
+    if session is not None:
+        return _statement(HELD, [session], writes)
+    if writes.session or writes.new_turn or writes.messages:
         raise ValueError("these rows need a session: ask with create=True")
-    return _statement(HELD, [session], writes)
+    return _statement(LOOSE, [], writes)
+
+
+def loose(rows: Sequence[Companion]) -> Statement:
+    """Of no session."""
+    return _statement(LOOSE, [], _companions(rows))
+
+
+def settled(
+    row: InboxRow, state: str, next_try: int | None, error: str | None, rows: Sequence[Companion]
+) -> Statement:
+    """Together with letting go of an event, if it is still its taker's."""
+    said = None if error is None else storable(error)
+    arguments: list[Argument] = [state, next_try, said, row.id, row.token]
+    return _statement(TAKEN_EVENT, arguments, _companions(rows))
+
+
+def _companions(rows: Sequence[Companion]) -> Writes:
+    if any(getattr(row, "turn", None) == NEW_TURN for row in rows):
+        raise ValueError("these rows name a new turn, and none is made here")
+    return Writes(companions=tuple(rows))
 
 
 def unchanged(view: SessionView, version: int, writes: Writes) -> Statement:
@@ -93,6 +127,8 @@ def _number(writes: Writes) -> int:
 def _statement(under: Under, arguments: list[Argument], writes: Writes) -> Statement:
     """``arguments`` begins with those that ``under`` names."""
     parts = parts_of(writes)
+    if writes.companions:
+        parts += ways_of(writes.companions)
     through = under is MADE or under is UNCHANGED or any(part.counts for part, _ in parts)
     if through and under.g != "g_same":
         arguments.append(_number(writes))
@@ -170,7 +206,16 @@ def _text(under: Under, parts: tuple[tuple[Part, int], ...], through: bool, new:
         pieces.append(SQL["g_same"])
     elif through:
         pieces.append(numbers.fill(SQL[under.g], "number"))
-    pieces += [_piece(part, rows, numbers, new=new) for part, rows in parts]
+    held = "g" if through or under.g == "g_same" else "f"
+    standing = SQL["standing"] if under in {LOOSE, TAKEN_EVENT} else ""
+    for part, rows in parts:
+        piece = _piece(part, rows, numbers, new=new).replace("<held>", held)
+        pieces.append(piece.replace("<standing>", standing))
+    return f"WITH {', '.join(pieces)}\n{_written(parts, numbers)}"
+
+
+def _written(parts: tuple[tuple[Part, int], ...], numbers: _Numbers) -> str:
+    """What the statement answers, and what it does besides once its pieces are written."""
     written = SQL["written"]
     for part, _ in parts:
         if part.piece == "write_claims":
@@ -178,7 +223,13 @@ def _text(under: Under, parts: tuple[tuple[Part, int], ...], through: bool, new:
         elif part in UPDATES:
             check = SQL["written_updates"].replace("<table>", part.table)
             written += numbers.fill(check, "count")
-    return f"WITH {', '.join(pieces)}\n{written}"
+    kinds = {part for part, _ in parts}
+    if MARKS in kinds:
+        after = SQL["after_opening"] if DELIVERIES in kinds else ""
+        written += SQL["written_marks"].replace("<after>", after)
+    if PAIRS in kinds:
+        written += SQL["written_pairs"]
+    return written
 
 
 def _piece(part: Part, count: int, numbers: _Numbers, *, new: bool) -> str:
@@ -192,7 +243,9 @@ def _piece(part: Part, count: int, numbers: _Numbers, *, new: bool) -> str:
     else:
         arrays = ", ".join(f"{numbers.next()}::{kind}[]" for _, kind in part.columns)
         rows = f"unnest({arrays}) u ({names})"
-    turn = f'coalesce(nullif(u."turn", {NEW_TURN}), (SELECT id FROM n))' if new else 'u."turn"'
+    turn = 'u."turn"'
+    if new:
+        turn = f"CASE {turn} WHEN {NEW_TURN} THEN (SELECT id FROM n) ELSE {turn} END"
     cells = ", ".join(turn if name == "turn" else f'u."{name}"' for name, _ in part.columns)
     piece = SQL[part.piece].replace("<table>", part.table).replace("<rows>", rows)
     return piece.replace("<columns>", names).replace("<cells>", cells)

@@ -1,8 +1,9 @@
 """SQL by name: statements live in ``.sql`` files, one folder per dialect.
 
-``queries.sql`` holds statements, each under a line ``-- name: …``; ``{other}`` in a statement stands
-for the text of another one, so that a list of columns is written once. ``migrations/`` holds numbered
-scripts (``0001_initial.sql``); the highest number is the schema version this release speaks.
+``queries.sql`` (sessions) and ``ledger.sql`` (the ways in and out) hold statements, each under a line
+``-- name: …``; ``{other}`` in a statement stands for the text of another one, so that a list of
+columns is written once. ``migrations/`` holds numbered scripts (``0001_initial.sql``); the highest
+number is the schema version this release speaks.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ class Migration:
 
 
 def load_queries(dialect: str) -> dict[str, str]:
-    """Every statement of ``<dialect>/queries.sql``, by name, references filled in."""
-    text = files(__name__).joinpath(dialect, "queries.sql").read_text("utf-8")
-    parts = _HEADER.split(text)[1:]
-    raw = {name: _bare(body) for name, body in zip(parts[::2], parts[1::2], strict=True)}
-    if len(raw) * 2 != len(parts):
-        raise ValueError(f"{dialect}/queries.sql names a statement twice")
+    """Every statement of the dialect's folder, by name, references filled in."""
+    scripts = [item for item in files(__name__).joinpath(dialect).iterdir() if item.is_file()]
+    raw: dict[str, str] = {}
+    for script in sorted(scripts, key=lambda item: item.name):
+        parts = _HEADER.split(script.read_text("utf-8"))[1:]
+        for name, body in zip(parts[::2], parts[1::2], strict=True):
+            if name in raw:
+                raise ValueError(f"{dialect}/{script.name} names {name} a second time")
+            raw[name] = _bare(body)
     return {name: _filled(body, raw) for name, body in raw.items()}
 
 

@@ -12,6 +12,7 @@ from gateway.engine.kinds import TurnRow
 from gateway.engine.records import NEW_TURN, Claim, Companion, Fence, Writes
 from gateway.engine.struct import replace
 from gateway.stores.sqlite.batch import Batch, joins
+from gateway.stores.sqlite.ledger.rows import statement
 from gateway.stores.sqlite.rows import (
     SQL,
     cancel_values,
@@ -68,14 +69,18 @@ def apply(
 
 def _apply_rest(cursor: sqlite3.Cursor, writes: Writes) -> None:
     for companion in writes.companions:
-        _insert_companion(cursor, companion)
+        _keep_companion(cursor, companion)
     many = cursor.executemany
     many(SQL["cancel_turn"], map(cancel_values, writes.cancels))
     many(SQL["save_request"], map(request_values, writes.requests))
     many(SQL["insert_vote"], map(vote_values, writes.votes))
 
 
-def _insert_companion(cursor: sqlite3.Cursor, companion: Companion) -> None:
+def _keep_companion(cursor: sqlite3.Cursor, companion: Companion) -> None:
+    way = statement(companion)
+    if way is not None:
+        cursor.execute(*way)
+        return
     sql, values = companion_inserts[companion.TABLE]
     changed = cursor.execute(sql, values(companion)).rowcount
     if changed == 0 and isinstance(companion, Claim):

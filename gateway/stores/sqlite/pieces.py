@@ -20,7 +20,7 @@ from gateway.stores.sqlite.undo import Lost, Undo
 from gateway.stores.sqlite.view import look
 
 
-class _Piece:
+class WriterPiece:
     """What most pieces have in common: they share groups and are never asked for a second run."""
 
     __slots__ = ("future",)
@@ -63,7 +63,7 @@ def _end(undo: Undo, error: BaseException | None) -> None:
         raise Lost(error or exc) from exc
 
 
-class CommitPiece(_Piece):
+class CommitPiece(WriterPiece):
     """An attempt's checkpoint. It joins the group's batch, as far as it may."""
 
     __slots__ = ("_batch", "_fence", "_writes")
@@ -86,7 +86,7 @@ class CommitPiece(_Piece):
         return None
 
 
-class AmendPiece(_Piece):
+class AmendPiece(WriterPiece):
     __slots__ = ("_ask", "_batch", "_decide", "_lease", "_ref")
 
     def __init__(
@@ -114,7 +114,7 @@ class AmendPiece(_Piece):
         return plan.result if plan.named is None else plan.named(plan.result, row)
 
 
-class BeatPiece(_Piece):
+class BeatPiece(WriterPiece):
     __slots__ = ("_owner",)
 
     def __init__(self, future: asyncio.Future[object], owner: str) -> None:
@@ -127,7 +127,7 @@ class BeatPiece(_Piece):
         return None
 
 
-class LocalPiece(_Piece):
+class LocalPiece(WriterPiece):
     """A sync tool's call. When it lost the transaction it runs once more without the tool, to write
     down what went wrong."""
 

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import Millis, SessionRef
+from gateway.engine.ledger import Ledger
 from gateway.engine.ports import StoreCapabilities
 from gateway.engine.records import Ask, Fence, LocalCall, Plan, SessionView, Writes
 from gateway.engine.struct import struct
@@ -22,6 +23,7 @@ from gateway.stores.sql import load_migrations
 from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.faults import closed_error, engine_error
 from gateway.stores.sqlite.guard import Guard
+from gateway.stores.sqlite.ledger.ledger import SqliteLedger
 from gateway.stores.sqlite.lockfile import LockFile
 from gateway.stores.sqlite.pieces import AmendPiece, BeatPiece, CommitPiece, LocalPiece
 from gateway.stores.sqlite.readers import Readers
@@ -33,6 +35,7 @@ from gateway.stores.sqlite.writer import Piece, Writer
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+GONE = ("forget_hosts", "void_deliveries", "void_inbox", "void_leases")
 
 
 @struct(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class SqliteStore(ReadingStore):
         self._tool_limit = tool_limit
         self._opened: _Open | None = None
         self._readers = Readers(self.path)
+        self.ledger: Ledger = SqliteLedger(lambda: self._readers, self._run)
         self._local_calls = 0
         self._ticking: asyncio.TimerHandle | None = None
 
@@ -129,8 +133,9 @@ class SqliteStore(ReadingStore):
                 connection = connect(self.path)
                 undo.callback(connection.close)
                 migrate(connection, self.path, load_migrations("sqlite"))
-                # The lock says that whoever beat before is gone.
-                connection.execute(SQL["forget_hosts"])
+                # The lock says that whoever beat before, or held a lease, is gone.
+                for statement in GONE:
+                    connection.execute(SQL[statement])
                 guard = Guard(connection, self._tool_limit)
             except OSError as exc:
                 raise ConfigError(
@@ -165,6 +170,10 @@ class SqliteStore(ReadingStore):
     async def beat(self, owner: str) -> None:
         opened = self._writing()
         await _submit(opened, BeatPiece(opened.loop.create_future(), owner))
+
+    async def _run(self, make: Callable[[asyncio.Future[object], Batch], Piece]) -> object:
+        opened = self._writing()
+        return await _submit(opened, make(opened.loop.create_future(), opened.batch))
 
     def _writing(self) -> _Open:
         if self._opened is None:

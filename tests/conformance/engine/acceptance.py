@@ -21,8 +21,7 @@ from gateway.engine.limits import Limits
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import NEW_TURN, Claim
-from gateway.engine.steps.context import ToolContext
-from gateway.engine.tool import tool
+from tests.conformance.engine.cast import ask, echo
 from tests.conformance.engine.kit import (
     OTHER,
     SLACK,
@@ -39,16 +38,6 @@ from tests.conformance.engine.kit import (
     texts,
     until,
 )
-
-
-@tool
-async def ask(ctx: ToolContext) -> bool:
-    """Ask a person."""
-    return bool(await ctx.request_input(id="ok", prompt="Go on?"))
-
-
-def echo(request: ModelRequest) -> ModelReply:
-    return say(f"re: {request.text}")
 
 
 class TestAcceptance:
@@ -93,7 +82,7 @@ class TestAcceptance:
         await bench.start(june(script=echo))
         await run(bench.session(), "one", turn_id="t1")
         with pytest.raises(TurnIdConflict):
-            await bench.session().start(TurnInput(message="two", turn_id="t1"))
+            await bench.begin("two")
         assert await texts(bench.session()) == [("user", "one"), ("assistant", "re: one")]
 
     async def test_the_same_id_from_another_speaker_is_refused(self, bench: Bench) -> None:
@@ -157,7 +146,7 @@ class TestAcceptance:
         await bench.start(june(ask, script=once("ask")))
         await park(bench.session())
         with pytest.raises(SessionSuspendedError):
-            await bench.session().start(TurnInput(message="more", turn_id="t2"))
+            await bench.begin("more", "t2")
         with pytest.raises(NotFoundError):
             await bench.session().snapshot("t2")
 
@@ -215,7 +204,7 @@ class TestAcceptance:
         assert refused.value.status == 429
         model.go()
         await soon(session.result(first.turn_id))
-        await until(lambda: _idle(bench))
+        await until(lambda: bench.stands("idle"))
         assert (await session.start(given)).created
 
     async def test_a_message_over_the_limit_is_refused(self, bench: Bench) -> None:
@@ -263,10 +252,6 @@ class TestAcceptance:
             await bench.session().start(TurnInput(message="x"))
 
 
-async def _idle(bench: Bench) -> bool:
-    return await bench.session().status() == "idle"
-
-
 class TestResults:
     async def test_turn_waits_for_the_answer(self, bench: Bench) -> None:
         await bench.start(june(script=echo))
@@ -295,7 +280,7 @@ class TestResults:
         asked = await park(session)
         assert await session.status() == "suspended"
         await answer(session, asked, True)
-        await until(lambda: _idle(bench))
+        await until(lambda: bench.stands("idle"))
         await session.reset()
         assert await session.status() == "new"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine.kit import (
     Bench,
+    Hands,
     Hold,
     audits,
     june,
@@ -61,6 +63,13 @@ class Killer:
     async def wait(self) -> int:
         return await soon(self.holds.get())
 
+    async def strike(self, bench: Bench, *, script: object = None, **more: Any) -> None:
+        """The process dies in turn ``t1``, which ran alone in it."""
+        await bench.start(self.agent(script), **more)
+        await bench.begin("die")
+        await self.wait()
+        await bench.kill()
+
 
 async def record(bench: Bench, turn_id: str, key: str = "s") -> TurnRecord:
     found = await bench.store.turn(SessionRef("june", key), turn_id)
@@ -71,10 +80,7 @@ async def record(bench: Bench, turn_id: str, key: str = "s") -> TurnRecord:
 class TestCrashes:
     async def test_an_unfinished_turn_goes_on_without_anyone_asking(self, bench: Bench) -> None:
         killer = Killer()
-        await bench.start(killer.agent())
-        await bench.session().start(TurnInput(message="die", turn_id="t1"))
-        await killer.wait()
-        await bench.kill()
+        await killer.strike(bench)
         killer.deadly = False
         await bench.start()
         await until(lambda: _ended(bench, "t1"))
@@ -84,10 +90,7 @@ class TestCrashes:
     async def test_only_looking_at_it_makes_nothing_stick(self, bench: Bench) -> None:
         """The turn's state is told from what is stored, whoever reads, before anything runs."""
         killer = Killer()
-        await bench.start(killer.agent())
-        await bench.session().start(TurnInput(message="die", turn_id="t1"))
-        await killer.wait()
-        await bench.kill()
+        await killer.strike(bench)
         killer.deadly = False
         await bench.start()
         assert (await soon(bench.session().result("t1"))).status == "completed"
@@ -104,7 +107,7 @@ class TestCrashes:
             on_turn_error=lambda error: told.append((error.phase, error.step)),
         )
         await bench.start(agent)
-        await bench.session().start(TurnInput(message="die", turn_id="t1"))
+        await bench.begin("die")
         for attempt in (1, 2, 3):
             assert await killer.wait() == attempt
             await bench.kill()
@@ -140,9 +143,9 @@ class TestCrashes:
             return say("fine")
 
         await bench.start(killer.agent(script))
-        await bench.session("by").start(TurnInput(message="wait", turn_id="by"))
+        await bench.begin("wait", "by", key="by")
         await soon(waiting.get())
-        await bench.session().start(TurnInput(message="die", turn_id="t1"))
+        await bench.begin("die")
         crashes = 0
         while True:
             died = asyncio.ensure_future(killer.wait())  # noqa: TID251
@@ -162,6 +165,38 @@ class TestCrashes:
         assert (await soon(bench.session().result("t1"))).status == "failed"
         assert (await soon(bench.session("by").result("by"))).text == "fine"
 
+    async def test_a_suspect_that_only_lingers_holds_the_others_up_for_seconds(
+        self, bench: Bench
+    ) -> None:
+        killer, hands = Killer(), Hands()
+        await killer.strike(bench, clock=hands.clock)
+        await bench.start(clock=hands.clock)
+        await killer.wait()
+        assert (await record(bench, "t1")).alone
+        other = bench.session("other")
+        await other.start(TurnInput(message="hello", turn_id="t2"))
+        await until(lambda: bench.runtime.queued() == 1)
+        hands.forward(4)
+        await asyncio.sleep(0.05)
+        assert bench.runtime.queued() == 1
+        hands.forward(2)
+        assert (await soon(other.result("t2"))).text == "re: hello"
+        assert not (await record(bench, "t1")).alone
+
+    async def test_what_dies_beside_others_is_not_counted_as_alone(self, bench: Bench) -> None:
+        killer, hands = Killer(), Hands()
+        await killer.strike(bench, clock=hands.clock)
+        await bench.start(clock=hands.clock)
+        await killer.wait()
+        await bench.begin("die", "t2", key="other")
+        hands.forward(6)
+        await killer.wait()
+        await bench.kill()
+        await bench.start(clock=hands.clock)
+        await killer.wait()
+        found = [await record(bench, "t1"), await record(bench, "t2", "other")]
+        assert [(one.crashes, one.suspect) for one in found] == [(1, 1), (0, 1)]
+
     async def test_a_new_checkpoint_clears_the_blame(self, bench: Bench) -> None:
         ran: list[int] = []
         reached: asyncio.Queue[int] = asyncio.Queue()
@@ -179,18 +214,55 @@ class TestCrashes:
             return calls(("step", {"n": given})) if given < 6 else say("done")
 
         await bench.start(june(step, script=script))
-        await bench.session().start(TurnInput(message="go", turn_id="t1"))
+        await bench.begin()
         for n in range(6):
             assert await soon(reached.get()) == n
             await bench.kill()
             await bench.start()
         assert (await soon(bench.session().result("t1"))).status == "completed"
         assert [ran.count(n) for n in range(6)] == [2] * 6
+        assert not (await record(bench, "t1")).alone
+
+    async def test_an_attempt_that_crashed_counts_toward_the_ceiling_up_to_its_last_write(
+        self, bench: Bench
+    ) -> None:
+        hands, hold = Hands(), Hold()
+        reached: asyncio.Queue[int] = asyncio.Queue()
+
+        @tool(timeout=9000)
+        async def step(n: int) -> int:
+            if n == 0:
+                hands.forward(2000)
+            elif reached.empty():
+                reached.put_nowait(n)
+                await asyncio.Event().wait()
+            else:
+                await hold.here()
+            return n
+
+        def script(request: ModelRequest) -> ModelReply:
+            given = sum(m.role == "assistant" for m in request.turn)
+            return calls(("step", {"n": given})) if given < 3 else say("done")
+
+        await bench.start(june(step, script=script), clock=hands.clock)
+        await bench.begin()
+        await until(lambda: not reached.empty())
+        await bench.kill()
+        hands.forward(86_400)
+        await bench.start(clock=hands.clock)
+        await hold.wait()
+        assert (await record(bench, "t1")).ran == 2_000_000
+        hands.forward(2000)
+        attempt = bench.attempt
+        await until(lambda: attempt._stop is not None)
+        hold.go()
+        result = await soon(bench.session().result("t1"))
+        assert (result.status, result.error) == ("timed_out", {"deadline": "ceiling"})
 
     async def test_a_deploy_does_not_count(self, bench: Bench) -> None:
         killer = Killer()
         await bench.start(killer.agent())
-        await bench.session().start(TurnInput(message="die", turn_id="t1"))
+        await bench.begin("die")
         for _ in range(2):
             await killer.wait()
             await bench.drain(grace=0.05)
@@ -216,7 +288,7 @@ class TestCrashes:
 
         script = [calls(("work", {"name": "a"}), ("work", {"name": "b"})), say("done")]
         await bench.start(june(work, script=script))
-        await bench.session().start(TurnInput(message="go", turn_id="t1"))
+        await bench.begin()
         await hold.wait()
         old = bench.runtime
         stopping = asyncio.ensure_future(old.stop(grace=10))  # noqa: TID251
@@ -233,7 +305,7 @@ class TestCrashes:
     async def test_queued_turns_survive_and_keep_their_order(self, bench: Bench) -> None:
         killer = Killer()
         await bench.start(killer.agent())
-        await bench.session().start(TurnInput(message="die", turn_id="t1"))
+        await bench.begin("die")
         await killer.wait()
         for n in ("2", "3"):
             await bench.session().start(TurnInput(message=n, turn_id=f"t{n}"))
@@ -246,10 +318,7 @@ class TestCrashes:
 
     async def test_a_removed_tool_is_an_error_result_that_says_so(self, bench: Bench) -> None:
         killer = Killer()
-        await bench.start(killer.agent(once("deadly")))
-        await bench.session().start(TurnInput(message="die", turn_id="t1"))
-        await killer.wait()
-        await bench.kill()
+        await killer.strike(bench, script=once("deadly"))
         await bench.start(june(script=say("moved on")))
         assert (await soon(bench.session().result("t1"))).text == "moved on"
         [told] = await outputs(bench.session())
@@ -262,13 +331,13 @@ class TestStoreOutage:
         await bench.start(june())
         bench.store.down = True
         with pytest.raises(StoreUnavailableError) as refused:
-            await bench.session().start(TurnInput(message="x", turn_id="t1"))
+            await bench.begin("x")
         assert refused.value.status == 503
         bench.store.down = False
         assert (await bench.session().start(TurnInput(message="x", turn_id="t1"))).created
 
     async def test_a_running_turn_goes_on_by_itself_afterwards(self, bench: Bench) -> None:
-        hold = Hold()
+        hold, hands = Hold(), Hands()
         ran: list[int] = []
 
         @tool
@@ -277,9 +346,8 @@ class TestStoreOutage:
             await hold.here()
             return "worked"
 
-        await bench.start(june(work, script=once("work")))
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        await bench.start(june(work, script=once("work")), clock=hands.clock)
+        session = await bench.begin()
         await hold.wait()
         bench.store.down = True
         hold.go()
@@ -290,6 +358,8 @@ class TestStoreOutage:
         assert await outputs(session) == ["worked"]
         found = await record(bench, "t1")
         assert (found.crashes, found.suspect) == (0, 0)
+        assert not bench.runtime.health().ready, "one good write is not enough"
+        hands.forward(60)
         await until(lambda: bench.runtime.health().ready)
 
     async def test_a_commit_whose_answer_was_lost_is_settled_by_reading(self, bench: Bench) -> None:

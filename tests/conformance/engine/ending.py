@@ -10,8 +10,8 @@ from gateway.engine.errors import SessionSuspendedError
 from gateway.engine.events import TurnCancelled
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
-from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
+from tests.conformance.engine.cast import Slow, ask, ignored
 from tests.conformance.engine.kit import (
     OTHER,
     SLACK,
@@ -33,34 +33,11 @@ from tests.conformance.engine.kit import (
 from tests.support.turns import calls
 
 
-@tool
-async def ask(ctx: ToolContext) -> bool:
-    """Ask a person."""
-    return bool(await ctx.request_input(id="ok", prompt="Go on?"))
-
-
-class Slow:
-    """A model that waits, each time, until the test lets it answer."""
-
-    def __init__(self) -> None:
-        self.asked: asyncio.Queue[str] = asyncio.Queue()
-        self.free = asyncio.Event()
-
-    async def __call__(self, request: ModelRequest) -> ModelReply:
-        self.asked.put_nowait(request.text)
-        await self.free.wait()
-        return say(f"re: {request.text}")
-
-    async def wait(self) -> str:
-        return await soon(self.asked.get())
-
-
 class TestCancel:
     async def test_a_turn_in_a_model_call_ends_at_once(self, bench: Bench) -> None:
         model = Slow()
         await bench.start(june(script=model))
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await model.wait()
         await session.cancel("t1")
         result = await soon(session.result("t1"))
@@ -128,8 +105,7 @@ class TestCancel:
             say("done"),
         ]
         await bench.start(june(work, script=script))
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await hold.wait()
         await session.cancel("t1")
         hold.go()
@@ -151,8 +127,7 @@ class TestCancel:
             return calls(("work", {}), ("work", {})) if request.text == "1" else say("fine")
 
         await bench.start(june(work, script=script))
-        session = bench.session()
-        await session.start(TurnInput(message="1", turn_id="t1"))
+        session = await bench.begin("1")
         await hold.wait()
         await session.cancel("t1")
         hold.go()
@@ -161,8 +136,7 @@ class TestCancel:
     async def test_a_queued_turn_ends_where_it_stands(self, bench: Bench) -> None:
         model = Slow()
         await bench.start(june(script=model))
-        session = bench.session()
-        await session.start(TurnInput(message="1", turn_id="t1"))
+        session = await bench.begin("1")
         await session.start(TurnInput(message="2", turn_id="t2"))
         await model.wait()
         await session.cancel("t2")
@@ -200,8 +174,7 @@ class TestCancel:
 
         agent = june(send, script=[calls(("send", {}), ("send", {})), say("x")])
         await bench.start(agent)
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await hold.wait()
         await session.cancel("t1")
         await bench.kill()
@@ -226,8 +199,7 @@ class TestCancel:
 
         model = Chatty(lambda _: say("a b c d e f g h"), chunks=8, latency=5.0)
         await bench.start(june(model=model))
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         events = session.observe("t1")
         async for event in events:
             if event.type == "message.delta":
@@ -307,11 +279,11 @@ class TestReplace:
         bench.need_durable()
         model = Slow()
         await bench.start(june(script=model))
-        await bench.session().start(TurnInput(message="1", turn_id="t1"))
+        await bench.begin("1")
         await model.wait()
         gate = bench.store.hold("after enter")
         work = bench.runtime.tasks.start(
-            _ignore(bench.session().start(TurnInput(message="2", turn_id="t2"), replace=True)),
+            ignored(bench.session().start(TurnInput(message="2", turn_id="t2"), replace=True)),
             "start",
         )
         await gate.wait()
@@ -320,16 +292,3 @@ class TestReplace:
         await bench.start(june(script=lambda r: say(f"re: {r.text}")))
         assert (await soon(bench.session().result("t1"))).error == {"reason": "replaced"}
         assert (await soon(bench.session().result("t2"))).text == "re: 2"
-
-
-async def _ignore(work: object) -> None:
-    from collections.abc import Awaitable
-    from typing import cast
-
-    from gateway.engine.errors import GatewayError
-    from gateway.testing.crash import Crash
-
-    try:
-        await cast("Awaitable[object]", work)
-    except (GatewayError, Crash):
-        return

@@ -17,10 +17,10 @@ from gateway.engine.messages import Reasoning, Text, ToolCall
 from gateway.engine.model import ModelReply, Usage
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.session import Session
-from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
+from tests.conformance.engine.cast import ask
 from tests.conformance.engine.kit import (
     SLACK,
     Bench,
@@ -37,12 +37,6 @@ from tests.conformance.engine.kit import (
     until,
 )
 from tests.support.turns import calls, replies
-
-
-@tool
-async def ask(ctx: ToolContext) -> bool:
-    """Ask a person."""
-    return bool(await ctx.request_input(id="ok", prompt="Go on?"))
 
 
 @tool
@@ -186,8 +180,7 @@ class TestEvents:
             await hold.here()
 
         await bench.start(june(work, script=once("work")))
-        session = bench.session()
-        await session.start(TurnInput(message="1", turn_id="t1"))
+        session = await bench.begin("1")
         await hold.wait()
         async with bench.runtime.sink.subscribe(session.ref, "t2") as live:
             await session.start(TurnInput(message="2", turn_id="t2"))
@@ -212,7 +205,7 @@ class TestEvents:
 
         agent = june(work, script=[calls(("work", {}), text="thinking about it"), say("done")])
         await bench.start(agent)
-        await bench.session().start(TurnInput(message="go", turn_id="t1"))
+        await bench.begin()
         await hold.wait()
         await bench.kill()
         gate = bench.store.hold("begin")

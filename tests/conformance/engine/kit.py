@@ -14,7 +14,7 @@ from typing_extensions import override
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import Json, Millis, SessionRef, Speaker
+from gateway.engine.kinds import Json, Millis, SessionRef, SessionStatus, Speaker
 from gateway.engine.limits import SYSTEM_CLOCK, Clock, Limits
 from gateway.engine.messages import Message, ToolResult
 from gateway.engine.model import ModelReply, ModelRequest
@@ -23,6 +23,7 @@ from gateway.engine.ports import EventSink, SessionStore
 from gateway.engine.records import MessageRow
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
+from gateway.engine.steps.attempt import Attempt
 from gateway.engine.tool import Tool
 from gateway.engine.wire.events import event_from
 from gateway.models.scripted import ScriptedModel
@@ -220,6 +221,22 @@ class Bench:
 
     def session(self, key: str = "s", agent: str = "june") -> Session:
         return self.runtime.session(agent, key)
+
+    async def begin(self, message: str = "go", turn_id: str = "t1", *, key: str = "s") -> Session:
+        """Start a turn and don't wait for it; its session."""
+        session = self.session(key)
+        await session.start(TurnInput(message=message, turn_id=turn_id))
+        return session
+
+    @property
+    def attempt(self) -> Attempt:
+        """The attempt under way, where one session runs."""
+        found = self.runtime.actors()[0].attempt
+        assert found is not None
+        return found
+
+    async def stands(self, status: SessionStatus) -> bool:
+        return await self.session().status() == status
 
 
 def june(*tools: Tool, script: Script | None = None, **more: Any) -> AgentDef:

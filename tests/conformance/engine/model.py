@@ -14,7 +14,6 @@ from gateway.engine.events import TurnTimedOut
 from gateway.engine.limits import Limits
 from gateway.engine.messages import Reasoning, Text, ToolCall
 from gateway.engine.model import ModelDelta, ModelReply, ModelRequest, TextDelta
-from gateway.engine.outcomes import TurnInput
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
@@ -133,8 +132,7 @@ class TestModelRetries:
     async def test_cancel_ends_a_wait_between_tries(self, bench: Bench) -> None:
         model = Flaky(99, retry_after=60)
         await bench.start(june(model=model))
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await until(lambda: model.asked == 1)
         await session.cancel("t1")
         assert (await soon(session.result("t1"))).status == "cancelled"
@@ -215,8 +213,7 @@ class TestDeadlines:
         hands = Hands()
         hold, reply = forever()
         await bench.start(june(script=reply), clock=hands.clock)
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await hold.wait()
         hands.forward(301)
         result = await soon(session.result("t1"))
@@ -235,12 +232,10 @@ class TestDeadlines:
             return "worked"
 
         await bench.start(june(work, script=once("work")), clock=hands.clock)
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await hold.wait()
         hands.forward(800)
-        attempt = bench.runtime.actors()[0].attempt
-        assert attempt is not None
+        attempt = bench.attempt
         assert attempt.overdue() is None
         hands.forward(401)
         assert attempt.overdue() == "idle"
@@ -263,13 +258,11 @@ class TestDeadlines:
 
         script = [calls(("long", {}), ("short", {})), say("done")]
         await bench.start(june(long, short, script=script), clock=hands.clock)
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await hold.wait()
         await until(lambda: "tool:1:call_1_1" in bench.store.writes[-1])
         hands.forward(800)
-        attempt = bench.runtime.actors()[0].attempt
-        assert attempt is not None
+        attempt = bench.attempt
         assert attempt.overdue() is None
         hold.go()
         assert (await soon(session.result("t1"))).status == "completed"
@@ -286,12 +279,10 @@ class TestDeadlines:
         await bench.start(
             june(work, script=[calls(("work", {}), ("work", {})), say("x")]), clock=hands.clock
         )
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await hold.wait()
         hands.forward(3601)
-        attempt = bench.runtime.actors()[0].attempt
-        assert attempt is not None
+        attempt = bench.attempt
         await until(lambda: attempt._stop is not None)
         hold.go()
         result = await soon(session.result("t1"))
@@ -330,8 +321,7 @@ class TestDeadlines:
         asked = await park(session)
         await session.resume(asked.turn_id, asked.id, True)
         await hold.wait()
-        attempt = bench.runtime.actors()[0].attempt
-        assert attempt is not None
+        attempt = bench.attempt
         assert attempt.overdue() == "ceiling"
         await until(lambda: attempt._stop is not None)
         hold.go()

@@ -10,8 +10,8 @@ from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import SessionRef
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
-from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
+from tests.conformance.engine.cast import Slow, ask, ignored
 from tests.conformance.engine.kit import (
     Bench,
     Hold,
@@ -26,28 +26,6 @@ from tests.conformance.engine.kit import (
     until,
 )
 from tests.support.turns import calls
-
-
-@tool
-async def ask(ctx: ToolContext) -> bool:
-    """Ask a person."""
-    return bool(await ctx.request_input(id="ok", prompt="Go on?"))
-
-
-class Slow:
-    """A model that waits, each time, until the test lets it answer."""
-
-    def __init__(self) -> None:
-        self.asked: asyncio.Queue[str] = asyncio.Queue()
-        self.free = asyncio.Event()
-
-    async def __call__(self, request: ModelRequest) -> ModelReply:
-        self.asked.put_nowait(request.text)
-        await self.free.wait()
-        return say(f"re: {request.text}")
-
-    async def wait(self) -> str:
-        return await soon(self.asked.get())
 
 
 class TestReset:
@@ -101,12 +79,11 @@ class TestReset:
             return calls(("work", {})) if request.text == "1" else say(str(len(request.messages)))
 
         await bench.start(june(work, script=script))
-        session = bench.session()
-        await session.start(TurnInput(message="1", turn_id="t1"))
+        session = await bench.begin("1")
         await hold.wait()
         async with asyncio.TaskGroup() as group:
             done = group.create_task(soon(session.reset()))
-            await until(lambda: _is(bench, "resetting"))
+            await until(lambda: bench.stands("resetting"))
             await session.start(TurnInput(message="2", turn_id="t2"))
             hold.go()
         assert done.result().generation == 1
@@ -131,11 +108,10 @@ class TestReset:
         )
         del model
         await bench.start(agent)
-        session = bench.session()
-        await session.start(TurnInput(message="1", turn_id="t1"))
+        session = await bench.begin("1")
         await hold.wait()
-        waiting = bench.runtime.tasks.start(_ignore(session.reset()), "reset")
-        await until(lambda: _is(bench, "resetting"))
+        waiting = bench.runtime.tasks.start(ignored(session.reset()), "reset")
+        await until(lambda: bench.stands("resetting"))
         await session.start(TurnInput(message="2", turn_id="t2"))
         await bench.kill()
         assert waiting.done()
@@ -156,7 +132,7 @@ class TestReset:
         await gate.wait()
         async with asyncio.TaskGroup() as group:
             done = group.create_task(soon(session.reset()))
-            await until(lambda: _is(bench, "resetting"))
+            await until(lambda: bench.stands("resetting"))
             gate.go()
         assert done.result().generation == 1
         assert (await soon(session.result(asked.turn_id))).error == {"reason": "reset"}
@@ -184,20 +160,3 @@ class TestReset:
             await until(lambda: "input.requested" in seen)
             await session.reset()
         assert seen[-1] == "turn.cancelled"
-
-
-async def _is(bench: Bench, status: str) -> bool:
-    return await bench.session().status() == status
-
-
-async def _ignore(work: object) -> None:
-    from collections.abc import Awaitable
-    from typing import cast
-
-    from gateway.engine.errors import GatewayError
-    from gateway.testing.crash import Crash
-
-    try:
-        await cast("Awaitable[object]", work)
-    except (GatewayError, Crash):
-        return

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from gateway.engine.agent import Surface, TurnError
-from gateway.engine.errors import FatalToolError, SeamVersionError
+from gateway.engine.errors import BusyError, FatalToolError, SeamVersionError
 from gateway.engine.kinds import Json
 from gateway.engine.limits import Limits
 from gateway.engine.messages import Reasoning, Text
@@ -195,6 +195,7 @@ class TestRuntime:
             await run(bench.session("watched"))
             for n in range(5):
                 assert (await run(bench.session(str(n)))).text == "re: go"
+                await until(lambda: sum(a.driver is not None for a in bench.runtime.actors()) == 1)
             kept = {actor.world.ref.key for actor in bench.runtime.actors()}
             assert {"busy", "watched"} < kept
             assert len(kept) == 3
@@ -246,6 +247,52 @@ class TestRuntime:
         for n in range(len(started)):
             assert (await soon(bench.session(str(n)).result("t"))).status == "completed"
         assert most == 2
+
+    async def test_the_hosts_queue_counts_turns_and_not_sessions(self, bench: Bench) -> None:
+        hold = Hold()
+
+        async def script(_: ModelRequest) -> ModelReply:
+            await hold.here()
+            return say("x")
+
+        await bench.start(june(script=script), limits=Limits(running_turns=1, queue_per_host=4))
+        long, other = bench.session("long"), bench.session("other")
+        for n in range(4):
+            await long.start(TurnInput(message="x", turn_id=f"t{n}"))
+        await hold.wait()
+        await other.start(TurnInput(message="x", turn_id="t0"))
+        await until(lambda: bench.runtime.queued() == 4)
+        for full in (long, other, bench.session("third")):
+            with pytest.raises(BusyError):
+                await full.start(TurnInput(message="x", turn_id="late"))
+        await long.cancel("t2")
+        assert bench.runtime.queued() == 3
+        await other.start(TurnInput(message="x", turn_id="t1"))
+        assert bench.runtime.queued() == 4
+        await long.cancel("t3")
+        await long.start(TurnInput(message="x", turn_id="t4"), replace=True)
+        hold.go()
+        for session, last in ((long, "t4"), (other, "t1")):
+            assert (await soon(session.result(last))).status == "completed"
+        await _quiet(bench)
+        assert bench.runtime.queued() == 0
+
+    async def test_turns_behind_a_park_wait_for_a_person_and_not_for_the_host(
+        self, bench: Bench
+    ) -> None:
+        @tool
+        async def ask(ctx: ToolContext) -> bool:
+            return bool(await ctx.request_input(id="ok", prompt="?"))
+
+        await bench.start(june(ask, script=once("ask")), limits=Limits(queue_per_host=1))
+        asked = await park(bench.session())
+        for n in range(3):
+            given = TurnInput(message="x", turn_id=f"t{n}")
+            await bench.session().start(given, when_suspended="queue")
+            await _quiet(bench)
+        assert bench.runtime.queued() == 0
+        await bench.session().cancel(asked.turn_id)
+        assert (await soon(bench.session().result("t0"))).status == "suspended"
 
 
 class TestOnTurnError:

@@ -6,6 +6,9 @@ from tests.conformance.engine.acceptance import (
     TestAcceptance,
     TestResults,
 )
+from tests.conformance.engine.billing import (
+    TestBilling,
+)
 from tests.conformance.engine.crashes import (
     TestCrashes,
     TestStoreOutage,
@@ -64,6 +67,7 @@ from tests.conformance.engine.tools.guarantees import (
 __all__ = [
     "TestAcceptance",
     "TestAnswers",
+    "TestBilling",
     "TestCancel",
     "TestCrashes",
     "TestDeadlines",

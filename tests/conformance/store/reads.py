@@ -113,7 +113,7 @@ class ReadingPromises:
 
     async def test_usage_is_summed_exactly(self, store: SessionStore) -> None:
         turn, fence = await begin(store)
-        rows = (*(usage(turn, k, "0.1") for k in range(3)), usage(turn, 3, None))
+        rows = (*(usage(turn, k, "0.1") for k in (-1, 0, 1)), usage(turn, 3, None))
         await store.commit(fence, Writes(usage=rows))
         totals = await store.usage_totals(turn.row)
         assert Decimal(str(totals.pop("cost"))) == Decimal("0.3")

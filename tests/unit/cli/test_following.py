@@ -120,6 +120,19 @@ def test_each_event_has_its_line(event: JsonObject, what: str, detail: str) -> N
     assert (line.what, line.detail) == (what, detail)
 
 
+def test_why_a_turn_failed_is_wrapped_and_never_cut() -> None:
+    reason = " ".join(f"word{number}" for number in range(60))
+    failed: JsonObject = {"type": "turn.failed", "error": reason, "phase": "model"}
+    line = describe(failed, 40)
+    assert line is not None
+    assert line.detail == f"{reason}  (model)"
+    assert reason in printed([failed], io.StringIO())
+    lines = printed([failed], Terminal()).splitlines()
+    assert len(lines) > 3
+    assert all(len(line) <= 100 for line in lines)
+    assert " ".join(" ".join(lines).split()) == f"x failed {reason} (model)"
+
+
 def test_an_event_of_a_later_release_is_no_reason_to_stumble() -> None:
     assert describe({"type": "turn.teleported"}) is None
     assert printed([{"type": "turn.teleported"}, {"no": "type"}], io.StringIO()) == ""

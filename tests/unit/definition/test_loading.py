@@ -68,7 +68,7 @@ def test_a_directory_becomes_an_agent(tmp_path: Path) -> None:
     assert str(note) == f"{tmp_path}/schedules/daily.md: is valid; schedules don't run yet"
 
 
-def test_the_file_names_the_tool_and_private_files_are_skipped(tmp_path: Path) -> None:
+def test_a_tool_is_named_like_its_file_and_private_files_are_skipped(tmp_path: Path) -> None:
     loaded = load(
         tmp_path,
         {
@@ -84,7 +84,7 @@ def test_the_file_names_the_tool_and_private_files_are_skipped(tmp_path: Path) -
                 from .find_order import find_order
 
                 @tool
-                def whatever() -> str:
+                def greet() -> str:
                     'Greet.'
                     return f"{GREETING} {NAME} {find_order.name}"
             """,
@@ -180,13 +180,13 @@ def test_nothing_of_it_shadows_anything(tmp_path: Path) -> None:
         {
             "channels/json.py": "x = 1\n",
             "tools/json.py": """
-                import json
+                from json import dumps
                 from gateway import tool
 
                 @tool
-                def as_text() -> str:
+                def json() -> str:
                     'As text.'
-                    return json.dumps({})
+                    return dumps({})
             """,
         },
     )

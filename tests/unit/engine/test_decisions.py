@@ -8,7 +8,14 @@ import pytest
 
 from gateway.engine.decisions.admission import apply_reset
 from gateway.engine.decisions.answerers import answerers_for, namespace, same_person
-from gateway.engine.decisions.attempts import blame, blame_running, let_go, must_run_alone
+from gateway.engine.decisions.attempts import (
+    accompany,
+    blame,
+    blame_running,
+    broke_off,
+    let_go,
+    must_run_alone,
+)
 from gateway.engine.decisions.closing import Ending, Scene, close
 from gateway.engine.decisions.keys import idempotency_key, request_digest
 from gateway.engine.decisions.opening import open_with
@@ -16,6 +23,7 @@ from gateway.engine.decisions.park import answer_outcome, suspend
 from gateway.engine.errors import InputRequestError, StaleAttemptError
 from gateway.engine.events import ActionCompleted, InputAnswered, TurnCancelled
 from gateway.engine.kinds import JsonObject, Millis, SessionId, SessionRef, Speaker, TurnRow
+from gateway.engine.loop.recovery import hold_for
 from gateway.engine.messages import Message, Text, ToolCall, ToolResult
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import (
@@ -105,7 +113,7 @@ class TestClosing:
 
     def test_a_call_that_had_started_has_an_unknown_outcome_never_cancelled(self) -> None:
         closed = close(
-            scene(started=frozenset({"tool:5:c2"}), keys=(("tool:5:c2", "key"),)),
+            scene(started=frozenset({"tool:5:c2"}), keys={"tool:5:c2": "key"}),
             Ending.cancelled("requested"),
         )
         lost = closed.messages[0].results[0]
@@ -219,15 +227,50 @@ class TestPark:
 
 class TestAttempts:
     def test_blame_is_the_turns_alone_or_shared(self) -> None:
-        assert (blame(TURN, only=True).crashes, blame(TURN, only=True).suspect) == (1, 0)
-        assert (blame(TURN, only=False).crashes, blame(TURN, only=False).suspect) == (0, 1)
-        assert blame(TURN, only=True).attempt_at is None
+        one, shared = blame(TURN, (), only=True), blame(TURN, (), only=False)
+        assert (one.crashes, one.suspect) == (1, 0)
+        assert (shared.crashes, shared.suspect) == (0, 1)
+        assert one.attempt_at is None
+
+    @pytest.mark.parametrize(
+        ("at", "ran"), [((), 7), ((3,), 7), ((6, 45, 20), 47)], ids=["none", "before it", "since"]
+    )
+    def test_an_attempt_that_broke_off_ran_until_its_last_write(
+        self, at: tuple[int, ...], ran: int
+    ) -> None:
+        steps = [
+            StepRow(turn=TURN.row, step=f"model:{n}", done=True, attempt=1, at=Millis(n))
+            for n in at
+        ]
+        over = broke_off(replace(TURN, ran=Millis(7)), steps)
+        assert (over.ran, over.attempt_at) == (ran, None)
+        assert broke_off(over, steps) == over, "it is counted once"
 
     @pytest.mark.parametrize(
         ("crashes", "suspect", "alone"), [(0, 0, False), (0, 1, False), (0, 2, True), (1, 0, True)]
     )
     def test_who_runs_alone(self, crashes: int, suspect: int, alone: bool) -> None:
         assert must_run_alone(replace(TURN, crashes=crashes, suspect=suspect)) is alone
+
+    def test_only_its_own_attempt_is_told_that_others_run_beside_it(self) -> None:
+        alone = replace(TURN, alone=True)
+        view = SessionView(session=SESSION, turn=alone)
+        assert accompany(view, FENCE).writes.turns == (TURN,)
+        for changed in (
+            replace(view, turn=TURN),
+            replace(view, turn=replace(alone, state="completed")),
+            replace(view, session=replace(SESSION, epoch=8)),
+        ):
+            assert accompany(changed, FENCE).writes == NO_WRITES
+
+    @pytest.mark.parametrize(
+        ("crashes", "suspect", "hold"),
+        [(1, 0, 5.0), (2, 0, 5.0), (0, 2, 5.0), (0, 3, 20.0), (1, 4, 80.0)],
+    )
+    def test_a_suspect_holds_the_others_up_longer_the_oftener_it_got_away(
+        self, crashes: int, suspect: int, hold: float
+    ) -> None:
+        assert hold_for(replace(TURN, crashes=crashes, suspect=suspect)) == hold
 
     def test_a_turn_that_was_left_on_purpose_is_not_blamed(self) -> None:
         left = replace(TURN, attempt_at=None)

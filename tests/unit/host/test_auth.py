@@ -132,10 +132,8 @@ FOREIGN: list[Mapping[str, str]] = [
     {"Forwarded": "for=127.0.0.1"},
     {"X-Real-IP": "127.0.0.1"},
     {"Via": "1.1 proxy"},
-    {"Content-Type": "text/plain"},
-    {"Content-Type": "application/x-www-form-urlencoded"},
-    {"Content-Type": "multipart/form-data; boundary=x"},
 ]
+UNTYPED = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x")
 
 
 @pytest.mark.parametrize("headers", LOCAL)
@@ -150,13 +148,31 @@ async def test_without_a_token_nothing_foreign_may(headers: Mapping[str, str]) -
     async with running() as gateway:
         answer = await gateway.client.post("/message", {"message": "hi"}, headers)
         assert (answer.status, answer.code) == (401, "unauthenticated")
-        if "Content-Type" not in headers:
-            for path in ("/sessions", "/openapi.json", "/metrics", "/status"):
-                assert (await gateway.client.get(path, headers)).status == 401
+        assert "GATEWAY_API_TOKEN" not in str(answer.json["fix"]), "nothing reads it here"
+        for path in ("/sessions", "/openapi.json", "/metrics", "/status"):
+            assert (await gateway.client.get(path, headers)).status == 401
         assert (await gateway.client.get("/healthz", headers)).status == 200
         assert (await gateway.client.get("/readyz", headers)).status == 200
         assert (await gateway.client.get("/channels/x", headers)).status == 404
         assert (await gateway.client.get("/sessions")).rows("sessions") == []
+
+
+@pytest.mark.parametrize("kind", UNTYPED)
+@pytest.mark.parametrize("tokens", [(), TOKENS])
+async def test_what_changes_something_must_say_that_it_is_json(
+    tokens: tuple[ApiToken, ...], kind: str
+) -> None:
+    """A page of another site can't, without asking first."""
+    async with running(tokens=tokens, token="admin-secret") as gateway:
+        answer = await gateway.client.post("/message", {"message": "hi"}, {"Content-Type": kind})
+        assert (answer.status, answer.code) == (415, "unsupported_media_type")
+        assert "Content-Type" in str(answer.json["detail"])
+        assert answer.json["fix"] == "send Content-Type: application/json"
+        assert (await gateway.client.get("/sessions")).rows("sessions") == []
+        if not tokens:
+            foreign = {"Content-Type": kind, "Origin": "http://evil.example"}
+            answer = await gateway.client.post("/message", {"message": "hi"}, foreign)
+            assert answer.status == 401, "who may not call learns nothing more"
 
 
 async def test_a_channels_sessions_are_its_own() -> None:

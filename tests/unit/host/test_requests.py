@@ -165,6 +165,15 @@ async def test_parameters(path: str, status: int) -> None:
         assert answer.code
 
 
+async def test_a_wrong_parameter_is_told_with_what_it_may_be() -> None:
+    async with running() as gateway:
+        answer = await gateway.client.get("/turns?state=odd")
+        assert str(answer.json["detail"]).startswith("?state ")
+        assert str(answer.json["fix"]).startswith("?state=queued or ?state=running or ")
+        answer = await gateway.client.get("/turns?limit=0")
+        assert str(answer.json["fix"]).startswith("limit: How many rows at most, from 1 to 500")
+
+
 @pytest.mark.parametrize("cursor", ["x", "-1", "1 2", "0x1", "1e3", "\u0663"])
 async def test_cursors_in_the_header(cursor: str) -> None:
     async with running() as gateway:

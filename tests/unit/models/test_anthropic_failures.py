@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Literal
 
 import pytest
 
 from gateway.engine.errors import ConfigError, GatewayError, ModelError, ModelUnavailableError
 from gateway.engine.kinds import JsonObject
-from gateway.engine.model import ModelReply
+from gateway.engine.model import Meter, ModelReply, TextDelta, Usage
 from gateway.models.anthropic import AnthropicModel, anthropic
 from gateway.testing.fake_anthropic import (
     Answer,
@@ -40,12 +40,16 @@ class Rig:
         self.fake = FakeAnthropic(lambda _: self.answer)
         self._model: AnthropicModel | None = None
 
-    async def ask(self, answer: Answer) -> ModelReply:
+    async def model(self, answer: Answer) -> AnthropicModel:
         self.answer = answer
         if self._model is None:
             self._model = anthropic(MODEL, api_key=KEY, base_url=self.fake.url)
             await asyncio.to_thread(self._model.check)
-        items = [item async for item in self._model.stream(Talk().user().request())]
+        return self._model
+
+    async def ask(self, answer: Answer) -> ModelReply:
+        model = await self.model(answer)
+        items = [item async for item in model.stream(Talk().user().request())]
         assert isinstance(items[-1], ModelReply)
         return items[-1]
 
@@ -79,6 +83,61 @@ async def test_a_stream_cut_at_any_byte_is_asked_for_again(
         error = await rig.fails(Reply(content=reply.content, cut=Cut(at, how)))
         assert isinstance(error, ModelUnavailableError), at
     assert (await rig.ask(reply)).stop == "tool_use"
+
+
+async def test_a_cut_call_says_what_it_cost_as_soon_as_the_provider_charges(rig: Rig) -> None:
+    said = "Once upon a time there was an order, and it was late. " * 40
+    usage: JsonObject = {"input_tokens": 321, "output_tokens": 999, "cache_read_input_tokens": 7}
+    raw = stream(Reply(content=[Say(said)], usage=usage), {"model": MODEL}, 1)
+
+    async def spent(at: int) -> Usage | None:
+        return (await rig.fails(Reply(content=[Say(said)], usage=usage, cut=Cut(at)))).usage
+
+    assert await spent(20) is None
+    begun = await spent(raw.index(b"content_block_start"))
+    text = await spent(raw.index(b"content_block_stop"))
+    told = await spent(raw.index(b"message_stop"))
+    assert begun is not None
+    assert (begun.input, begun.output, begun.cache_read, begun.estimated) == (321, 1, 7, True)
+    assert text is not None
+    assert 0.8 * len(said) / 4 < text.output <= len(said) / 4 + 1
+    assert text.estimated
+    assert text.cost is not None
+    assert begun.cost is not None
+    assert text.cost > begun.cost > 0
+    assert told is not None
+    assert (told.output, told.estimated) == (999, True), "by then the provider had counted"
+
+
+async def test_a_whole_reply_that_is_refused_has_its_exact_bill(rig: Rig) -> None:
+    usage: JsonObject = {"input_tokens": 5, "output_tokens": 64}
+    for stop in ("refusal", "end_turn"):
+        error = await rig.fails(Reply(content=[Think("Hm")], stop=stop, usage=usage))
+        assert error.usage is not None
+        assert (error.usage.input, error.usage.output) == (5, 64)
+        assert not error.usage.estimated
+        assert error.usage.raw == usage
+
+
+async def test_an_answer_that_says_no_costs_nothing(rig: Rig) -> None:
+    assert (await rig.fails(overloaded("7"))).usage is None
+
+
+async def test_a_call_that_its_caller_leaves_can_still_be_read_off_its_meter(rig: Rig) -> None:
+    said = Reply(content=[Say("Hello there, friend")], usage={"input_tokens": 12})
+    model = await rig.model(said)
+    items = model.stream(Talk().user().request())
+    meter = await anext(items)
+    assert isinstance(meter, Meter)
+    assert meter.read() is None
+    while not isinstance(await anext(items), TextDelta):
+        pass
+    assert isinstance(items, AsyncGenerator)
+    await items.aclose()
+    spent = meter.read()
+    assert spent is not None
+    assert (spent.input, spent.estimated) == (12, True)
+    assert spent.output > 0
 
 
 async def test_an_end_after_the_last_event_is_no_failure(rig: Rig) -> None:

@@ -272,12 +272,6 @@ ON CONFLICT (key) DO UPDATE SET turn = excluded.turn, at = excluded.at,
   expires_at = excluded.expires_at
 WHERE gw_claims.expires_at <= excluded.at
 
--- name: insert_verdicts
-INSERT INTO gw_verdicts (event_id, source, verdict, rule, turn, at) VALUES (?, ?, ?, ?, ?, ?)
-
--- name: insert_deliveries
-INSERT INTO gw_deliveries (turn, part, target, state, at) VALUES (?, ?, ?, ?, ?)
-
 -- name: insert_usage
 INSERT INTO gw_usage (
   turn, step, at, model, input, output, cache_read, cache_write, cost, prices, raw, estimated

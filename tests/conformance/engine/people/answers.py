@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from gateway.engine.agent import AgentDef
 from gateway.engine.errors import (
     AlreadyAnsweredError,
     AuthorizeHookError,
@@ -19,56 +16,23 @@ from gateway.engine.errors import (
     StaleAnswerError,
 )
 from gateway.engine.events import InputAnswered, InputVoted
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import Json
 from gateway.engine.outcomes import PendingInput
 from gateway.engine.session import Session
-from gateway.engine.steps.context import ToolContext
-from gateway.engine.tool import tool
+from tests.conformance.engine.cast import REQUEST, Hook, asking
 from tests.conformance.engine.kit import (
     OTHER,
     SLACK,
     Bench,
     Hands,
     answer,
-    june,
     kinds,
     logged,
-    once,
     outputs,
     park,
     results,
     soon,
 )
-
-REQUEST: JsonObject = {"ts": "1.2"}
-
-
-class Hook:
-    """An agent's ``authorize_answer``: lets the listed people in, keeps what it was shown."""
-
-    def __init__(self, *people: str) -> None:
-        self.people = people
-        self.shown: list[Mapping[str, Any]] = []
-        self.broken = False
-
-    async def __call__(self, **shown: Any) -> bool:
-        self.shown.append(shown)
-        if self.broken:
-            raise RuntimeError("the directory is away")
-        return shown["by"] in self.people
-
-
-def asking(
-    answerers: Mapping[str, object] | None = None, hook: Hook | None = None, **options: Any
-) -> AgentDef:
-    @tool
-    async def work(ctx: ToolContext) -> Any:
-        got = await ctx.request_input(id="ok", prompt="Go on?", answerers=answerers, **options)
-        decision = ctx.decision
-        assert decision is not None
-        return {"got": got, "outcome": decision.outcome, "by": decision.by}
-
-    return june(work, script=once("work"), authorize_answer=hook)
 
 
 async def vote(session: Session, asked: PendingInput, by: str, value: Json = True) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gateway.engine.agent import AgentDef
 from gateway.engine.errors import (
     ResumeAuthorizationError,
     StaleAnswerError,
@@ -18,6 +16,7 @@ from gateway.engine.outcomes import PendingInput
 from gateway.engine.session import Session
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
+from tests.conformance.engine.cast import REQUEST, asking
 from tests.conformance.engine.kit import (
     MAIL,
     OTHER,
@@ -36,36 +35,6 @@ from tests.conformance.engine.kit import (
     soon,
     until,
 )
-
-REQUEST: JsonObject = {"ts": "1.2"}
-
-
-class Hook:
-    """An agent's ``authorize_answer``: lets the listed people in, keeps what it was shown."""
-
-    def __init__(self, *people: str) -> None:
-        self.people = people
-        self.shown: list[Mapping[str, Any]] = []
-        self.broken = False
-
-    async def __call__(self, **shown: Any) -> bool:
-        self.shown.append(shown)
-        if self.broken:
-            raise RuntimeError("the directory is away")
-        return shown["by"] in self.people
-
-
-def asking(
-    answerers: Mapping[str, object] | None = None, hook: Hook | None = None, **options: Any
-) -> AgentDef:
-    @tool
-    async def work(ctx: ToolContext) -> Any:
-        got = await ctx.request_input(id="ok", prompt="Go on?", answerers=answerers, **options)
-        decision = ctx.decision
-        assert decision is not None
-        return {"got": got, "outcome": decision.outcome, "by": decision.by}
-
-    return june(work, script=once("work"), authorize_answer=hook)
 
 
 class TestDefaultAnswerers:

@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 
 from gateway.engine.events import InputAnswered, InputRequested, TurnStarted
-from gateway.engine.outcomes import TurnInput
+from gateway.engine.session import Session
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
+from tests.conformance.engine.cast import ask_for
 from tests.conformance.engine.kit import (
     Bench,
     Hands,
@@ -31,10 +32,6 @@ from tests.conformance.engine.kit import (
     until,
 )
 from tests.support.turns import calls
-
-
-async def ask(ctx: ToolContext, name: str = "ok") -> bool:
-    return bool(await ctx.request_input(id=name, prompt=f"Do {name}?"))
 
 
 class TestParks:
@@ -64,7 +61,7 @@ class TestParks:
 
         @tool
         async def second(ctx: ToolContext) -> bool:
-            return await ask(ctx)
+            return await ask_for(ctx)
 
         @tool
         async def third() -> None:
@@ -82,7 +79,7 @@ class TestParks:
     ) -> None:
         @tool
         async def both(ctx: ToolContext) -> list[bool]:
-            return [await ask(ctx, "one"), await ask(ctx, "two")]
+            return [await ask_for(ctx, "one"), await ask_for(ctx, "two")]
 
         await bench.start(june(both, script=once("both")))
         session = bench.session()
@@ -150,7 +147,7 @@ class TestParks:
     async def test_answers_never_carry_over_to_a_later_turn(self, bench: Bench) -> None:
         @tool
         async def work(ctx: ToolContext) -> bool:
-            return await ask(ctx)
+            return await ask_for(ctx)
 
         await bench.start(june(work, script=once("work")))
         session = bench.session()
@@ -165,7 +162,7 @@ class TestParks:
 
         @tool
         async def work(ctx: ToolContext) -> bool:
-            return await ask(ctx)
+            return await ask_for(ctx)
 
         agent = june(work, script=once("work"))
         await bench.start(agent, clock=hands.clock)
@@ -206,17 +203,7 @@ class TestParks:
     async def test_a_cancel_that_comes_while_the_tool_asks_wins_over_the_park(
         self, bench: Bench
     ) -> None:
-        hold = Hold()
-
-        @tool
-        async def work(ctx: ToolContext) -> bool:
-            await hold.here()
-            return await ask(ctx)
-
-        await bench.start(june(work, script=once("work")))
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
-        await hold.wait()
+        session, hold = await _about_to_ask(bench)
         await session.cancel("t1")
         hold.go()
         assert (await soon(session.result("t1"))).status == "cancelled"
@@ -227,20 +214,10 @@ class TestParks:
     async def test_a_reset_that_comes_while_the_tool_asks_is_carried_out(
         self, bench: Bench
     ) -> None:
-        hold = Hold()
-
-        @tool
-        async def work(ctx: ToolContext) -> bool:
-            await hold.here()
-            return await ask(ctx)
-
-        await bench.start(june(work, script=once("work")))
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
-        await hold.wait()
+        session, hold = await _about_to_ask(bench)
         async with asyncio.TaskGroup() as group:
             done = group.create_task(soon(session.reset()))
-            await until(lambda: _resetting(bench))
+            await until(lambda: bench.stands("resetting"))
             hold.go()
         assert done.result().generation == 1
         assert (await soon(session.result("t1"))).error == {"reason": "reset"}
@@ -250,7 +227,7 @@ class TestParks:
     ) -> None:
         @tool
         async def work(ctx: ToolContext) -> bool:
-            return await ask(ctx)
+            return await ask_for(ctx)
 
         await bench.start(june(work, script=once("work")))
         session = bench.session()
@@ -306,5 +283,16 @@ class TestParks:
         assert told in await error_of(bench.session())
 
 
-async def _resetting(bench: Bench) -> bool:
-    return await bench.session().status() == "resetting"
+async def _about_to_ask(bench: Bench) -> tuple[Session, Hold]:
+    """Turn ``t1`` is in a tool that asks a person as soon as the hold lets it go."""
+    hold = Hold()
+
+    @tool
+    async def work(ctx: ToolContext) -> bool:
+        await hold.here()
+        return await ask_for(ctx)
+
+    await bench.start(june(work, script=once("work")))
+    session = await bench.begin()
+    await hold.wait()
+    return session, hold

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import Tool, tool
+from tests.conformance.engine.cast import ask_for
 from tests.conformance.engine.kit import (
     Bench,
     answer,
@@ -23,14 +24,10 @@ from tests.conformance.engine.kit import (
 )
 
 
-async def ask(ctx: ToolContext, name: str = "ok") -> bool:
-    return bool(await ctx.request_input(id=name, prompt=f"Do {name}?"))
-
-
 @tool
 async def bare_except(ctx: ToolContext) -> str:
     try:
-        return f"answer {await ask(ctx)}"
+        return f"answer {await ask_for(ctx)}"
     except:  # noqa: E722 - the shape under test
         return "swallowed"
 
@@ -38,7 +35,7 @@ async def bare_except(ctx: ToolContext) -> str:
 @tool
 async def base_exception(ctx: ToolContext) -> str:
     try:
-        return f"answer {await ask(ctx)}"
+        return f"answer {await ask_for(ctx)}"
     except BaseException:  # noqa: BLE001 - the shape under test
         return "swallowed"
 
@@ -46,14 +43,14 @@ async def base_exception(ctx: ToolContext) -> str:
 @tool
 async def task_group(ctx: ToolContext) -> str:
     async with asyncio.TaskGroup() as group:
-        asked = group.create_task(ask(ctx))
+        asked = group.create_task(ask_for(ctx))
         group.create_task(asyncio.sleep(0))
     return f"answer {asked.result()}"
 
 
 @tool
 async def gathered(ctx: ToolContext) -> str:
-    found = await asyncio.gather(ask(ctx), asyncio.sleep(0), return_exceptions=True)  # noqa: TID251
+    found = await asyncio.gather(ask_for(ctx), asyncio.sleep(0), return_exceptions=True)  # noqa: TID251
     return f"answer {found[0]}"
 
 
@@ -61,7 +58,7 @@ async def gathered(ctx: ToolContext) -> str:
 async def finally_return(ctx: ToolContext) -> str:
     said = "swallowed"
     try:
-        said = f"answer {await ask(ctx)}"
+        said = f"answer {await ask_for(ctx)}"
     finally:
         return said  # noqa: B012 - the shape under test
 
@@ -69,7 +66,7 @@ async def finally_return(ctx: ToolContext) -> str:
 @tool
 async def raised_anew(ctx: ToolContext) -> str:
     try:
-        return f"answer {await ask(ctx)}"
+        return f"answer {await ask_for(ctx)}"
     except BaseException as error:
         raise RuntimeError("something else") from error
 
@@ -78,7 +75,7 @@ async def raised_anew(ctx: ToolContext) -> str:
 async def retried(ctx: ToolContext) -> str:
     for _ in range(3):
         try:
-            return f"answer {await ask(ctx)}"
+            return f"answer {await ask_for(ctx)}"
         except BaseException:  # noqa: BLE001 - the shape under test
             await asyncio.sleep(0)
     return "swallowed"
@@ -87,7 +84,7 @@ async def retried(ctx: ToolContext) -> str:
 @tool
 async def suppressed(ctx: ToolContext) -> str:
     with contextlib.suppress(BaseException):
-        return f"answer {await ask(ctx)}"
+        return f"answer {await ask_for(ctx)}"
     return "swallowed"
 
 
@@ -96,7 +93,7 @@ async def nested(ctx: ToolContext) -> str:
     async def outer() -> str:
         async def inner() -> bool:
             try:
-                return await ask(ctx)
+                return await ask_for(ctx)
             except Exception:  # noqa: BLE001 - the shape under test
                 return False
 
@@ -108,14 +105,14 @@ async def nested(ctx: ToolContext) -> str:
 @tool
 async def shielded(ctx: ToolContext) -> str:
     try:
-        return f"answer {await asyncio.shield(ask(ctx))}"
+        return f"answer {await asyncio.shield(ask_for(ctx))}"
     except BaseException:  # noqa: BLE001 - the shape under test
         return "swallowed"
 
 
 @tool
 async def left_behind(ctx: ToolContext) -> str:
-    task = asyncio.ensure_future(ask(ctx))  # noqa: TID251 - the shape under test
+    task = asyncio.ensure_future(ask_for(ctx))  # noqa: TID251 - the shape under test
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     return f"answer {task.result() if task.done() else None}"
@@ -125,7 +122,7 @@ async def left_behind(ctx: ToolContext) -> str:
 async def deaf(ctx: ToolContext) -> str:
     """Goes on for a while whatever it is told."""
     try:
-        return f"answer {await ask(ctx)}"
+        return f"answer {await ask_for(ctx)}"
     except BaseException:  # noqa: BLE001 - the shape under test
         for _ in range(20):
             with contextlib.suppress(asyncio.CancelledError):
@@ -158,7 +155,7 @@ class TestSwallowedParks:
         @tool
         async def goes_on(ctx: ToolContext) -> str:
             with contextlib.suppress(BaseException):
-                return f"answer {await ask(ctx)}"
+                return f"answer {await ask_for(ctx)}"
             for use in ("session", "idempotency_key", "decision", "services"):
                 try:
                     got.append(str(getattr(ctx, use)))
@@ -169,6 +166,32 @@ class TestSwallowedParks:
         await bench.start(june(goes_on, script=once("goes_on")))
         await park(bench.session())
         assert got == []
+
+    @pytest.mark.parametrize("kind", ["if", "not", "equals", "never looked at"])
+    async def test_a_request_that_is_never_awaited_is_no_yes(self, bench: Bench, kind: str) -> None:
+        paid: list[str] = []
+
+        @tool(effect="money", key=("item",))
+        async def pay(ctx: ToolContext, item: str) -> str:
+            said = ctx.request_input(id="ok", prompt="Really?")
+            match kind:
+                case "if":
+                    allowed = "yes" if said else "no"
+                case "not":
+                    allowed = "no" if not said else "yes"
+                case "equals":
+                    allowed = "yes" if said == True else "no"  # noqa: E712 - what authors write
+                case _:
+                    return "done"
+            paid.append(allowed)
+            return allowed
+
+        await bench.start(june(pay, script=once("pay", item="42")))
+        assert (await run(bench.session())).status == "completed"
+        assert paid == []
+        told = await error_of(bench.session())
+        assert "never awaited" in told
+        assert "write `await ctx.request_input(…)`" in told
 
     async def test_a_def_tool_that_asks_is_told_at_once_even_if_it_never_awaits(
         self, bench: Bench

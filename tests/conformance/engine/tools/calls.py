@@ -8,7 +8,6 @@ from gateway.engine.errors import FatalToolError
 from gateway.engine.events import ActionCompleted
 from gateway.engine.limits import Limits
 from gateway.engine.model import ModelReply, ModelRequest
-from gateway.engine.outcomes import TurnInput
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from tests.conformance.engine.kit import (
@@ -56,7 +55,7 @@ class TestKeys:
 
         agent = june(send, script=once("send"))
         await bench.start(agent)
-        await bench.session().start(TurnInput(message="go", turn_id="t1"))
+        await bench.begin()
         await hold.wait()
         await bench.kill()
         await bench.start(agent)
@@ -135,7 +134,7 @@ class TestSideBySide:
         script = [calls(("side", {"name": "a"}), ("side", {"name": "b"})), say("done")]
         agent = june(side, script=script)
         await bench.start(agent)
-        await bench.session().start(TurnInput(message="go", turn_id="t1"))
+        await bench.begin()
         await hold.wait()
         await _done(bench, "t1", "tool:1:call_1_0")
         await bench.kill()
@@ -159,8 +158,7 @@ class TestSideBySide:
         script = [calls(("side", {"name": "a"}), ("side", {"name": "b"})), say("done")]
         agent = june(side, script=script)
         await bench.start(agent)
-        session = bench.session()
-        await session.start(TurnInput(message="go", turn_id="t1"))
+        session = await bench.begin()
         await hold.wait()
         await _done(bench, "t1", "tool:1:call_1_0")
         await session.cancel("t1")

@@ -17,6 +17,7 @@ from gateway.engine.messages import ToolCall
 from gateway.engine.model import ModelReply
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
+from tests.conformance.engine.cast import write
 from tests.conformance.engine.kit import (
     Bench,
     error_of,
@@ -57,18 +58,6 @@ class Trap(dict[str, object]):
     @override
     def items(self) -> NoReturn:
         raise self._error
-
-
-@tool
-def write(ctx: ToolContext, text: str, fail: bool = False) -> str:
-    """Write a row."""
-    handle = ctx.store.unwrap()
-    if handle is not None:
-        handle.execute("create table if not exists rows(text text)")
-        handle.execute("insert into rows values (?)", (text,))
-    if fail:
-        raise ValueError("on purpose")
-    return text
 
 
 class TestToolErrors:

@@ -11,6 +11,7 @@ from gateway.engine.events import ActionProgress, TurnEvent
 from gateway.engine.kinds import JsonObject
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
+from tests.conformance.engine.cast import write
 from tests.conformance.engine.kit import (
     SLACK,
     Bench,
@@ -27,18 +28,6 @@ from tests.conformance.engine.kit import (
     until,
 )
 from tests.support.turns import calls
-
-
-@tool
-def write(ctx: ToolContext, text: str, fail: bool = False) -> str:
-    """Write a row."""
-    handle = ctx.store.unwrap()
-    if handle is not None:
-        handle.execute("create table if not exists rows(text text)")
-        handle.execute("insert into rows values (?)", (text,))
-    if fail:
-        raise ValueError("on purpose")
-    return text
 
 
 @tool

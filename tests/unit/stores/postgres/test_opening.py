@@ -16,7 +16,7 @@ from gateway.engine.errors import ConfigError, GatewayError, StoreUnavailableErr
 from gateway.engine.kinds import SessionRef
 from gateway.stores import open_store as open_by_url
 from gateway.stores.postgres import PostgresStore
-from gateway.stores.postgres.schema import NAME_BYTES, literal, tool_role
+from gateway.stores.postgres.schema import MIGRATIONS, NAME_BYTES, literal, tool_role
 from tests.conformance.store_kit import begin, query
 from tests.support.postgres import PostgresServer
 
@@ -89,8 +89,8 @@ async def test_hosts_that_start_together_migrate_once(postgres_url: str, admin: 
     async with asyncio.TaskGroup() as tasks:
         for store in stores:
             tasks.create_task(store.open())
-    versions = admin.execute("SELECT version FROM gw.schema").fetchall()
-    assert versions == [(1,)]
+    versions = admin.execute("SELECT version FROM gw.schema ORDER BY version").fetchall()
+    assert versions == [(migration.version,) for migration in MIGRATIONS]
     async with asyncio.TaskGroup() as tasks:
         for store in stores:
             tasks.create_task(store.close())

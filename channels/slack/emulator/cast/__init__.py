@@ -1,0 +1,1 @@
+"""Who plays: people, their screens, their workspaces, and the scene that a test sets."""

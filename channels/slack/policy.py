@@ -1,0 +1,101 @@
+"""What the operator allows on Slack: whose words start turns, and what a newer message does.
+
+Options of ``slack_channel(…)``, checked once; everything later only reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Literal, cast
+
+from channels.contract import Follow, Replace
+from gateway.engine.errors import ConfigError
+from gateway.engine.struct import struct
+
+__all__ = ["ReplaceInFlight", "SlackRules", "follow", "may_talk", "replaces", "rules"]
+
+ReplaceInFlight = Literal[False, "speaker", "thread"]
+
+OTHERWISE = "*"
+"""The entry of ``follow`` for channels that have none of their own."""
+
+_CHANNEL = re.compile(r"[CDG][A-Z0-9]+")
+_BOT = re.compile(r"[ABUW][A-Z0-9]+")
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class SlackRules:
+    """``bots`` are the app, bot or user ids of bots that may speak to us by name; ``external`` the
+    channels in which people of other organisations may."""
+
+    follow: Mapping[str, Follow]
+    replace: ReplaceInFlight = False
+    bots: frozenset[str] = frozenset()
+    external: frozenset[str] = frozenset()
+    agent_view: bool = True
+
+
+def rules(
+    *,
+    follow: Follow | Mapping[str, Follow] = "thread",
+    replace_in_flight: ReplaceInFlight = False,
+    bots: Collection[str] = (),
+    external: Collection[str] = (),
+    agent_view: bool = True,
+) -> SlackRules:
+    """The options, checked. Raises ``ConfigError`` that names the one that is wrong."""
+    if replace_in_flight not in (False, "speaker", "thread"):
+        raise ConfigError(
+            f"replace_in_flight={replace_in_flight!r} isn't one of its values",
+            fix='write replace_in_flight=False, "speaker" or "thread"',
+        )
+    return SlackRules(
+        follow=_follows({OTHERWISE: follow} if isinstance(follow, str) else follow),
+        replace=replace_in_flight,
+        bots=_ids("bots", bots, _BOT, "ids of bots, apps or bot users, such as B0123ABCD"),
+        external=_ids("external", external, _CHANNEL, "ids of channels, such as C0123ABCD"),
+        agent_view=agent_view,
+    )
+
+
+def follow(of: SlackRules, channel: str) -> Follow:
+    """Whether replies in this channel's threads need to name us once we take part."""
+    return of.follow.get(channel) or of.follow.get(OTHERWISE, "thread")
+
+
+def may_talk(of: SlackRules, channel: str) -> bool:
+    """Whether somebody of another organisation may start turns here."""
+    return channel in of.external
+
+
+def replaces(of: SlackRules) -> Replace:
+    """The option in the engine's words: a thread is a session."""
+    return True if of.replace == "thread" else of.replace
+
+
+def _follows(given: Mapping[str, Follow]) -> Mapping[str, Follow]:
+    for channel, rule in given.items():
+        if channel != OTHERWISE and not _CHANNEL.fullmatch(channel):
+            raise ConfigError(
+                f"follow has a rule for {channel!r}, which is no channel's id",
+                fix='use the id such as "C0123ABCD" (in Slack: View channel details), or "*" for'
+                " all others",
+            )
+        if rule not in ("thread", "mention"):
+            raise ConfigError(
+                f"follow={rule!r} isn't one of its values", fix='write "thread" or "mention"'
+            )
+    return dict(given)
+
+
+def _ids(option: str, given: Collection[str], form: re.Pattern[str], what: str) -> frozenset[str]:
+    if isinstance(given, str):
+        raise ConfigError(
+            f"{option} is one text, where a list of {what} belongs",
+            fix=f"write {option}=[{given!r}]",
+        )
+    for one in cast("Collection[object]", given):
+        if not isinstance(one, str) or not form.fullmatch(one):
+            raise ConfigError(f"{option} holds {one!r}: it takes {what}", fix=f"correct {option}")
+    return frozenset(given)

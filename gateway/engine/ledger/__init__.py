@@ -1,0 +1,52 @@
+"""What is known of the ways in and out: the rows, and the half of the store seam that keeps them.
+
+Vocabulary only. ``gateway.intake`` and ``gateway.outbox`` give it meaning, stores keep it.
+"""
+
+from __future__ import annotations
+
+from gateway.engine.ledger.port import Ledger
+from gateway.engine.ledger.rows import (
+    Asked,
+    Binding,
+    BindingKind,
+    Claimed,
+    Delivery,
+    DeliveryState,
+    FileRow,
+    InboxRow,
+    Installation,
+    InstallationState,
+    Known,
+    Pair,
+    Part,
+    PartKind,
+    PartState,
+    Receipt,
+    Retention,
+    SettledState,
+    VerdictRow,
+)
+
+__all__ = [
+    "Asked",
+    "Binding",
+    "BindingKind",
+    "Claimed",
+    "Delivery",
+    "DeliveryState",
+    "FileRow",
+    "InboxRow",
+    "Installation",
+    "InstallationState",
+    "Known",
+    "Ledger",
+    "Pair",
+    "Part",
+    "PartKind",
+    "PartState",
+    "Receipt",
+    "Retention",
+    "SettledState",
+    "VerdictRow",
+]

@@ -1,0 +1,1 @@
+"""The ledger on PostgreSQL: one statement per write, leases by the server's clock."""

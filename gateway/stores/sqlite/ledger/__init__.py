@@ -1,0 +1,1 @@
+"""The ledger on SQLite: read through the readers, written by the writer's thread."""

@@ -1,0 +1,88 @@
+"""What is read off a tool's file beyond what its decorator sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.definition import DefinitionError, Problem, load_agent
+from tests.unit.definition.directories import agent_py, write
+
+
+def mistake(root: Path) -> Problem:
+    with pytest.raises(DefinitionError) as told:
+        load_agent(root, env={})
+    (problem,) = told.value.problems
+    return problem
+
+
+def test_a_tool_that_isnt_named_like_its_file_is_told_with_both_names(tmp_path: Path) -> None:
+    text = "from gateway import tool\n\n@tool\ndef refund() -> None:\n    'Refund.'\n"
+    problem = mistake(write(tmp_path, {"tools/give_back.py": text}))
+    assert (problem.file, problem.line) == (f"{tmp_path}/tools/give_back.py", 3)
+    assert "refund" in problem.message
+    assert "give_back" in problem.message
+    assert problem.fix == "rename the function to give_back, or the file to refund.py"
+
+
+@pytest.mark.parametrize(
+    ("files", "fix"),
+    [
+        (
+            {"tools/x.py": "from gateway import tool\n\n@tool(efect='read')\ndef x(): ...\n"},
+            "tool takes effect, key, timeout, parallel, untrusted_output, answerers (did you mean",
+        ),
+        (
+            {"agent.py": agent_py("    tools=[],")},
+            "Agent takes name, model, surfaces, approvals, authorize_answer, services, on_turn",
+        ),
+        ({"agent.py": agent_py('    surfaces={"web": Surface(colour="red")},')}, "Surface takes "),
+        ({"agent.py": "def mine(): ...\nmine(a=1)\n"}, ""),
+    ],
+)
+def test_an_unknown_option_is_told_with_the_known_ones(
+    files: dict[str, str | None], fix: str, tmp_path: Path
+) -> None:
+    problem = mistake(write(tmp_path, files))
+    assert "unexpected keyword argument" in problem.message
+    assert problem.fix.startswith(fix)
+    assert bool(problem.fix) is bool(fix)
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "name"),
+    [
+        ("import time", "time.sleep(1)", "time.sleep"),
+        ("import time as clock", "clock.sleep(1)", "time.sleep"),
+        ("from time import sleep as nap", "nap(1)", "time.sleep"),
+        # Inside a branch that isn't run: whether it is installed is nothing that this reads.
+        ("if False:\n    import requests", "requests.get('http://127.0.0.1')", "requests.get"),
+    ],
+)
+def test_what_would_stop_every_turn_is_warned_of(
+    head: str, call: str, name: str, tmp_path: Path
+) -> None:
+    tool = f"from gateway import tool\n\n@tool\nasync def x() -> None:\n    'X.'\n    {call}\n"
+    root = write(tmp_path, {"tools/x.py": f"{head}\n{tool}"})
+    (warning,) = load_agent(root, env={}).warnings
+    assert warning.message.startswith(f"calls {name} in async def x")
+    assert "asyncio.to_thread(" in warning.fix
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "@tool\nasync def x() -> None:\n    'X.'\n    await asyncio.to_thread(time.sleep, 1)\n",
+        "@tool\ndef x() -> None:\n    'X.'\n    time.sleep(1)\n",
+        "@tool\nasync def x() -> None:\n    'X.'\n    await asyncio.sleep(1)\n",
+        "@tool\nasync def x() -> None:\n    'X.'\n    requests = []\n    requests.append(1)\n",
+        (
+            "@tool\nasync def x() -> None:\n    'X.'\n    def wait() -> None:\n"
+            "        time.sleep(1)\n    await asyncio.to_thread(wait)\n"
+        ),
+    ],
+)
+def test_what_waits_where_it_may_is_no_warning(body: str, tmp_path: Path) -> None:
+    text = f"import asyncio, time\nfrom gateway import tool\n\n{body}"
+    assert load_agent(write(tmp_path, {"tools/x.py": text}), env={}).warnings == ()
