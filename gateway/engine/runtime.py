@@ -16,6 +16,7 @@ from typing import Self
 
 from gateway.engine.agent import AgentDef, AskedRequest, TurnError
 from gateway.engine.decisions.closing import error_record
+from gateway.engine.decisions.keys import check_key
 from gateway.engine.decisions.opening import opening_from
 from gateway.engine.decisions.park import request_body
 from gateway.engine.decisions.policy import FrozenSurface, edition_for, freeze_surface
@@ -43,7 +44,7 @@ from gateway.engine.ports import (
     SessionStore,
 )
 from gateway.engine.records import TurnRecord
-from gateway.engine.session import Session, check_key
+from gateway.engine.session import Session
 from gateway.engine.steps.attempt import Attempt, World
 from gateway.engine.steps.signals import Drained, TurnFailure
 from gateway.engine.steps.tasks import Tasks
@@ -100,6 +101,8 @@ class Runtime:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.stored_editions: set[str] = set()
         self.tasks = Tasks()
+        self.deciding = Tasks()
+        """What was asked of sessions from outside and is being decided: it comes to its end."""
         self.gate = Gate(self.limits.running_turns)
         self.draining = False
         self.stopping = asyncio.Event()
@@ -124,6 +127,7 @@ class Runtime:
         self.draining = True
         self.stopping.set()
         self.gate.open()
+        await self.deciding.ended(grace)
         attempts = [actor.attempt for actor in self.actors() if actor.attempt is not None]
         for attempt in attempts:
             attempt.stop(Drained(), patient=True)
@@ -131,6 +135,7 @@ class Runtime:
         for attempt in attempts:
             attempt.hurry()
         await self._drivers_end(1.0)
+        await self.deciding.close(patience=1.0)
         await self.tasks.close(patience=2.0)
         for attempt in attempts:
             await self._let_go(attempt)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -18,10 +17,10 @@ from gateway.engine.decisions.admission import (
 )
 from gateway.engine.decisions.attempts import Begun, Entered, enter
 from gateway.engine.decisions.closing import error_record
+from gateway.engine.decisions.keys import check_key, new_turn_id
 from gateway.engine.decisions.opening import open_with
 from gateway.engine.errors import (
     BusyError,
-    InvalidInputError,
     NotFoundError,
     SessionSuspendedError,
     StoreUnavailableError,
@@ -44,10 +43,13 @@ from gateway.engine.outcomes import (
     TurnSnapshot,
 )
 from gateway.engine.ports import Subscription
-from gateway.engine.records import Ask, RequestRecord, RequestSummary, TurnRecord
+from gateway.engine.records import (
+    Ask,
+    RequestRecord,
+    RequestSummary,
+    TurnRecord,
+)
 from gateway.engine.wire import message_from
-
-KEY_LENGTH = 512
 
 AskAgain = Callable[[], Awaitable[Ended]]
 
@@ -78,25 +80,32 @@ class Session:
         ``InvalidInputError``, ``DuplicateClaimError``; nothing is claimed then.
         """
         asked = self._acceptance(input, replace, when_suspended)
-        actor = self._actor
+        # Whoever asked may leave while the store writes: what was accepted runs all the same.
+        return await self._runtime.deciding.to_the_end(
+            self._enter(asked), f"start of {asked.turn_id}"
+        )
+
+    async def _enter(self, asked: Acceptance) -> Started:
+        runtime, actor = self._runtime, self._actor
+        actor.starting += 1
         taker = await actor.offer()
         begun: Begun | None = None
+
         try:
             lock: Literal["mailbox", "session"] = "mailbox" if taker is None else "session"
             ask = Ask(lock=lock, turn_id=asked.turn_id, create=True)
             decide = partial(enter, ref=self.ref, asked=asked, by=taker)
-            entered: Entered = await self._runtime.store.amend(self.ref, ask, decide)
-            accepted = entered.accepted
+            entered: Entered = await runtime.store.amend(self.ref, ask, decide)
+            begun, accepted = entered.begun, entered.accepted
             if accepted.started.created:
                 actor.live.add(asked.turn_id)
                 actor.stand(accepted.started.position)
             await self._told(accepted.events, accepted.ended, accepted.interrupt, "replaced")
-            begun = entered.begun
         except StoreUnavailableError as error:
-            self._runtime.store_failed(error)
+            runtime.store_failed(error)
             raise
         finally:
-            # Whoever asked may have left while the store wrote: the turn runs all the same.
+            actor.starting -= 1
             actor.wake(begun, offered=taker is not None)
         return accepted.started
 
@@ -239,13 +248,18 @@ class Session:
             digest=digest,
             now=self._runtime.clock.now(),
         )
-        ask = Ask(turn_id=turn_id, request=input_id)
+        return await self._runtime.deciding.to_the_end(
+            self._decide(answer), f"answer to {input_id}"
+        )
+
+    async def _decide(self, answer: park.Answer) -> Answered:
+        ask = Ask(turn_id=answer.turn_id, request=answer.input_id)
         decide = partial(park.decide_answer, ref=self.ref, answer=answer)
         outcome = await self._runtime.store.amend(self.ref, ask, decide)
         await self._runtime.publish(self.ref, outcome.events)
         if outcome.resumed:
             actor = self._actor
-            actor.live.add(turn_id)
+            actor.live.add(answer.turn_id)
             actor.wake()
         return outcome.answered
 
@@ -261,6 +275,9 @@ class Session:
     # -- ending ----------------------------------------------------------------------------------------
     async def cancel(self, turn_id: str) -> None:
         """Ask that a turn end; a queued or parked one ends at once, an ended one stays as it is."""
+        await self._runtime.deciding.to_the_end(self._cancel(turn_id), f"cancel of {turn_id}")
+
+    async def _cancel(self, turn_id: str) -> None:
         now = self._runtime.clock.now()
 
         async def ask() -> Ended:
@@ -277,6 +294,15 @@ class Session:
 
     async def reset(self) -> Reset:
         """Cancel everything, a park included, and start an empty generation. Returns once done."""
+        actor = self._actor
+        waiting = actor.reset_waiter()
+        try:
+            ended = await self._runtime.deciding.to_the_end(self._reset(), "reset")
+            return await self._runtime.reset_done(self.ref, waiting, ended.generation)
+        finally:
+            actor.forget_reset(waiting)
+
+    async def _reset(self) -> Ended:
         now = self._runtime.clock.now()
 
         async def ask() -> Ended:
@@ -285,18 +311,14 @@ class Session:
             decide = partial(admission.reset, ref=self.ref, now=now)
             return await self._runtime.store.amend(self.ref, wanted, decide)
 
+        ended = await self._until_seen(ask)
         actor = self._actor
-        waiting = actor.reset_waiter()
-        try:
-            ended = await self._until_seen(ask)
-            actor.stand(0)
-            await self._told(ended.events, ended.ended, ended.interrupt, "reset")
-            if ended.reset is not None:
-                actor.was_reset(ended.reset)
-            actor.wake()
-            return await self._runtime.reset_done(self.ref, waiting, ended.generation)
-        finally:
-            actor.forget_reset(waiting)
+        actor.stand(0)
+        await self._told(ended.events, ended.ended, ended.interrupt, "reset")
+        if ended.reset is not None:
+            actor.was_reset(ended.reset)
+        actor.wake()
+        return ended
 
     async def _open_request_id(self) -> str | None:
         turns = await self._runtime.store.list_turns(ref=self.ref, state="suspended", limit=1)
@@ -361,17 +383,4 @@ class Session:
             queued_at=record.queued_at,
             started_at=record.started_at,
             ended_at=record.ended_at,
-        )
-
-
-def new_turn_id() -> str:
-    return f"turn_{secrets.token_hex(12)}"
-
-
-def check_key(key: str, what: str) -> None:
-    """Keys travel in headers and paths: printable, no spaces at the ends, not too long."""
-    if not key or len(key) > KEY_LENGTH or not key.isprintable() or key != key.strip():
-        raise InvalidInputError(
-            f"{what} must be 1 to {KEY_LENGTH} printable characters",
-            fix=f"choose another {what}",
         )

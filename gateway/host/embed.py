@@ -23,6 +23,7 @@ from typing import Literal, Protocol, cast
 from aiohttp import web
 
 from gateway.engine.agent import AgentDef
+from gateway.engine.decisions.keys import new_turn_id
 from gateway.engine.errors import ConfigError, DeliverUnsupportedError
 from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import Json
@@ -30,7 +31,7 @@ from gateway.engine.limits import Limits
 from gateway.engine.outcomes import Grant, Reset, Started, TurnInput, TurnResult
 from gateway.engine.ports import SessionStore, Subscription
 from gateway.engine.runtime import Runtime
-from gateway.engine.session import Session, new_turn_id
+from gateway.engine.session import Session
 from gateway.host.api import Api
 from gateway.host.app import add_routes
 from gateway.host.routes import channel_routes, turn_routes

@@ -68,6 +68,8 @@ class Taker:
     """The view holds the turn's tail, which only giving up and what broke off need."""
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     """To tell an operator the keys of calls whose outcome is unknown."""
+    stopping: Callable[[], bool] = bool
+    """Whether the process is on its way out by now, and begins nothing new."""
     now: Millis
 
 
@@ -141,7 +143,7 @@ def enter(view: SessionView, ref: SessionRef, asked: Acceptance, by: Taker | Non
     plan = accept(view, ref, asked)
     record, session = plan.writes.new_turn, view.session
     rests = session is not None and session.reset_at is None and not view.open
-    if by is None or record is None or session is None or not rests:
+    if by is None or by.stopping() or record is None or session is None or not rests:
         return Plan(Entered(plan.result), plan.writes)
     begun, writes = _hold(view, session, record, by, asked.opening)
     writes = replace(

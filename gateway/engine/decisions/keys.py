@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import secrets
 from collections.abc import Collection, Iterable, Mapping
 from typing import cast
 
 from gateway.engine.arguments import InvalidToolInput
+from gateway.engine.errors import InvalidInputError
 from gateway.engine.kinds import JsonObject, SessionRef
 from gateway.engine.messages import Message, ToolCall
 from gateway.engine.schema import to_json
@@ -77,3 +79,19 @@ def request_digest(
         "answerers": answerers,
     }
     return hashlib.sha256(canonical(told).encode()).hexdigest()
+
+
+KEY_LENGTH = 512
+
+
+def new_turn_id() -> str:
+    return f"turn_{secrets.token_hex(12)}"
+
+
+def check_key(key: str, what: str) -> None:
+    """Keys travel in headers and paths: printable, no spaces at the ends, not too long."""
+    if not key or len(key) > KEY_LENGTH or not key.isprintable() or key != key.strip():
+        raise InvalidInputError(
+            f"{what} must be 1 to {KEY_LENGTH} printable characters",
+            fix=f"choose another {what}",
+        )

@@ -66,6 +66,8 @@ class Actor:
         """Cancellations that came while their turn's attempt was being set up."""
         self._warm: Warm | None = None
         self._wake = False
+        self.starting = 0
+        """Turns that are being accepted: this actor stays the session's until they are."""
         self._offered = False
         """A turn is being accepted that may begin in the same transaction."""
         self._conflicts = 0
@@ -78,7 +80,7 @@ class Actor:
         """No turn running or queued, no reset pending, no live subscriber."""
         return (
             self.driver is None
-            and not self._offered
+            and not self.starting
             and not self.live
             and not self._waiters
             and not self._resets
@@ -250,6 +252,7 @@ class Actor:
             max_attempts=runtime.limits.max_attempts,
             alone=alone,
             tools=self.world.agent.tools,
+            stopping=runtime.stopping.is_set,
             now=self.world.clock.now(),
         )
 

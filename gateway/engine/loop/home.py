@@ -28,6 +28,7 @@ class Home(Protocol):
     limits: Limits
     clock: Clock
     tasks: Tasks
+    deciding: Tasks
     gate: Gate
     owner: str
     shared: bool

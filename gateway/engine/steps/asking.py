@@ -53,7 +53,9 @@ class Asking(Coroutine[Any, Any, Any]):
         if not isinstance(error, BaseException):
             assert isinstance(typ, type)  # noqa: S101 - the protocol's other form
             error = typ()
-        return self._started().throw(error)
+        if self._work is None:  # ended before it began: nobody was asked
+            raise error
+        return self._work.throw(error)
 
     @override
     def close(self) -> None:

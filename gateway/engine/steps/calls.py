@@ -169,7 +169,7 @@ async def _run_tool(scenery: Scenery, arguments: dict[str, object], outcome: Out
         outcome.result = failure(error)
     else:
         limit = scenery.attempt.world.limits.tool_result_bytes
-        forgotten = sorted(scenery.scene.unawaited)
+        forgotten = [name for name in scenery.scene.asking if name is not None]
         outcome.result = failure(not_awaited(forgotten[0])) if forgotten else shaped(value, limit)
 
 

@@ -102,8 +102,8 @@ class CallScene:
     asked: dict[str, str] = field(default_factory=dict[str, str])
     """Key → digest of every request that the call has made since it began this time."""
     closed: bool = False
-    unawaited: set[str] = field(default_factory=set[str])
-    """Requests that the tool made and has not awaited: nobody was asked."""
+    asking: list[str | None] = field(default_factory=list["str | None"])
+    """Requests that the tool made, ``None`` once awaited: until then nobody is asked."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -221,13 +221,13 @@ class ToolContext:
         # nobody awaits is true.
         scene = self._scene
         _refuse_local(scene)
-        name = str(id)
-        scene.unawaited.add(name)
+        place = len(scene.asking)
+        scene.asking.append(str(id))
         ask = partial(
             self._request_input,
             id, prompt, schema, answerers, expires_in=expires_in, on_expiry=on_expiry,
         )  # fmt: skip
-        return Asking(name, ask, partial(scene.unawaited.discard, name))
+        return Asking(str(id), ask, partial(scene.asking.__setitem__, place, None))
 
     async def _request_input(
         self,

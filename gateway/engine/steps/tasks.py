@@ -5,6 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from typing import TypeVar
+
+from gateway.engine.errors import StoreUnavailableError
+
+T = TypeVar("T")
 
 log = logging.getLogger("gateway.engine")
 
@@ -37,6 +42,31 @@ class Tasks:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("task %s failed", task.get_name(), exc_info=error)
 
+    async def to_the_end(self, work: Coroutine[object, object, T], name: str) -> T:
+        """Run work to its end, whether or not who waits for it here stays."""
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        async def run() -> None:
+            try:
+                result = await work
+            except asyncio.CancelledError:
+                stopping = StoreUnavailableError("this process is stopping", fix="ask again")
+                _settle(outcome, error=stopping)
+                raise
+            except BaseException as error:  # noqa: BLE001 - it belongs to who waits
+                _settle(outcome, error=error)
+            else:
+                if not outcome.done():
+                    outcome.set_result(result)
+
+        self.run(run(), name)
+        return await outcome
+
+    async def ended(self, patience: float) -> None:
+        """Wait for all that runs now, ``patience`` seconds at most."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=patience)
+
     async def close(self, patience: float) -> None:
         pending = list(self._tasks)
         for task in pending:
@@ -45,3 +75,8 @@ class Tasks:
             _, stubborn = await asyncio.wait(pending, timeout=patience)
             for task in stubborn:
                 log.error("task %s did not end when cancelled", task.get_name())
+
+
+def _settle(outcome: asyncio.Future[T], error: BaseException) -> None:
+    if not outcome.done():
+        outcome.set_exception(error)

@@ -7,11 +7,12 @@ from typing import cast
 
 from aiohttp import web
 
+from gateway.engine.decisions.keys import new_turn_id
 from gateway.engine.errors import DeliverUnsupportedError
 from gateway.engine.kinds import OPEN_STATES, Json, JsonObject, Level, Speaker
 from gateway.engine.outcomes import Started, TurnInput, TurnResult
 from gateway.engine.ports import Subscription
-from gateway.engine.session import Session, new_turn_id
+from gateway.engine.session import Session
 from gateway.host.auth import ForbiddenError, vouch
 from gateway.host.problems import json_response
 from gateway.host.stream import at_rest, stream

@@ -154,7 +154,7 @@ class Batch:
     # -- writing -------------------------------------------------------------------------------
     def write(self, cursor: sqlite3.Cursor) -> None:
         """All of it. Raises ``Refused``; the transaction must be rolled back then."""
-        if not self.sessions:
+        if not self.sessions and not self._fences:
             return
         try:
             if self._fences:

@@ -161,6 +161,8 @@ class LocalPiece(WriterPiece):
         result: object = None
         error = self._blamed
         if error is None:
+            # Before the mark, or taking back would take the neighbours' rows along.
+            self._batch.write(cursor)
             undo.mark()
             result, error = self._guard.run(self._call)
             if error is not None:

@@ -212,14 +212,13 @@ class Writer:
                 self._batch.write(self._cursor)
                 self._execute("COMMIT")
                 return result, error
+            error = error or StoreUnavailableError("the transaction was lost")
         except Refused as refused:
             error = refused.cause
         except sqlite3.Error as exc:
             error = exc
         self._roll_back()
-        if blamed is None and error is not None:
-            return self._alone(piece, error)
-        return None, error
+        return (None, error) if blamed is not None else self._alone(piece, error)
 
     def _refuse_all(self, group: list[Piece], error: BaseException) -> None:
         """No transaction can begin: tell everyone who waits at once instead of one by one."""

@@ -67,6 +67,7 @@ class TestCancel:
             leaving = group.create_task(session.start(TurnInput(message="1", turn_id="t1")))
             await gate.wait()
             leaving.cancel()
+        gate.go()
         assert (await soon(session.result("t1"))).text == "re: 1"
         await session.start(TurnInput(message="2", turn_id="t2"))
         assert (await soon(session.result("t2"))).text == "re: 2"

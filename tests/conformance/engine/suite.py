@@ -20,6 +20,9 @@ from tests.conformance.engine.ending import (
 from tests.conformance.engine.events import (
     TestEvents,
 )
+from tests.conformance.engine.leaving import (
+    TestLeaving,
+)
 from tests.conformance.engine.model import (
     TestDeadlines,
     TestModelRetries,
@@ -77,6 +80,7 @@ __all__ = [
     "TestEvents",
     "TestExpiry",
     "TestKeys",
+    "TestLeaving",
     "TestModelRetries",
     "TestOnTurnError",
     "TestParks",
