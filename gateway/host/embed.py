@@ -207,13 +207,14 @@ class Context:
         given = TurnInput(message=message) if isinstance(message, str) else message
         turn_id = given.turn_id or new_turn_id()
         async with self.session(session).listen(turn_id) as live:
-            await self.run_detached(
+            started = await self.run_detached(
                 dataclasses.replace(given, turn_id=turn_id),
                 session=session,
                 replace=replace,
                 when_suspended=when_suspended,
             )
-            async for event in self._follow(session, turn_id, after=0, live=live):
+            heard = live if started.created else None
+            async for event in self._follow(session, turn_id, after=0, live=heard):
                 yield event
 
     async def resume_stream(  # noqa: PLR0913 - an answer has these parts

@@ -97,6 +97,7 @@ class TurnMachine(RuleBasedStateMachine):
             link.thaw()
             engine.draining = True
             engine.stopping.set()
+            await engine.deciding.close(patience=5)
             await engine.tasks.close(patience=5)
             for actor in engine.actors():
                 actor.let_go()

@@ -33,14 +33,17 @@ async def observe(
         raise NotFoundError(f"no turn {turn_id!r} in this session")
     listening = runtime.sink.subscribe(ref, turn_id) if heard is None else nullcontext(heard)
     async with listening as live:
+        heard_all = heard is not None  # it listened before the turn began: the log has no more
         while True:
-            async for event in _logged(runtime, ref, record, after):
-                after = event.seq or after
-                yield event
-                if event.terminal:
+            if not heard_all:
+                async for event in _logged(runtime, ref, record, after):
+                    after = event.seq or after
+                    yield event
+                    if event.terminal:
+                        return
+                if await _over(runtime, ref, record, after):
                     return
-            if await _over(runtime, ref, record, after):
-                return
+            heard_all = False
             async for event in _live(runtime, live, after):
                 after = event.seq or after
                 yield event

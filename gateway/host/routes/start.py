@@ -58,8 +58,9 @@ def refuse_delivery() -> None:
 async def _start_and_follow(call: Call, session: Session) -> web.StreamResponse:
     turn_id = call.text("turn_id") or new_turn_id()
     async with session.listen(turn_id) as live:
-        await _start(call, session, turn_id)
-        return await follow(call, session, turn_id, live=live)
+        started = await _start(call, session, turn_id)
+        heard = live if started.created else None
+        return await follow(call, session, turn_id, live=heard)
 
 
 async def _start(call: Call, session: Session, turn_id: str | None) -> Started:

@@ -197,6 +197,7 @@ class Bench:
         runtime = self.runtime
         runtime.draining = True
         runtime.stopping.set()
+        await runtime.deciding.close(patience=2)
         await runtime.tasks.close(patience=2)
         for actor in runtime.actors():
             actor.let_go()
