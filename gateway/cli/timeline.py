@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gateway.cli.text import Style, arguments, moment, one_line, span, value
+from gateway.cli.text import Style, arguments, clean, moment, one_line, span, value
 from gateway.engine.kinds import Json, JsonObject
 
 TERMINAL = frozenset({"turn.completed", "turn.failed", "turn.cancelled", "turn.timed_out"})
@@ -144,8 +144,7 @@ def _completed(event: JsonObject, _: int) -> Line:
 def _failed(event: JsonObject, _: int) -> Line:
     """Whole, however long: why a turn failed is what its reader came for."""
     where = " ".join(filter(None, (text_of(event.get("phase")), text_of(event.get("step")))))
-    text = text_of(event.get("error"))
-    error = one_line(text, len(text) + 1)
+    error = " ".join(clean(text_of(event.get("error"))).split())
     return Line("✗", "red", "failed", f"{error}  ({where})" if where else error)
 
 

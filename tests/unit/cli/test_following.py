@@ -120,6 +120,13 @@ def test_each_event_has_its_line(event: JsonObject, what: str, detail: str) -> N
     assert (line.what, line.detail) == (what, detail)
 
 
+def test_a_reason_that_would_steer_the_terminal_is_shown_whole_and_harmless() -> None:
+    failed: JsonObject = {"type": "turn.failed", "error": "\x1b[2J" * 9 + "the end"}
+    line = describe(failed, 40)
+    assert line is not None
+    assert line.detail == "\\x1b[2J" * 9 + "the end"
+
+
 def test_why_a_turn_failed_is_wrapped_and_never_cut() -> None:
     reason = " ".join(f"word{number}" for number in range(60))
     failed: JsonObject = {"type": "turn.failed", "error": reason, "phase": "model"}
