@@ -120,8 +120,7 @@ def _new(world: World, target: ResponseUrl, args: Args, said: tuple[str, list[Js
     if public:
         posting.publish(world, message)
         return
-    world.ephemerals.append(message)
-    posting.notify(world, message)
+    posting.whisper(world, message)
 
 
 # -- files ---------------------------------------------------------------------------------------------

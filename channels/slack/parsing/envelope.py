@@ -21,6 +21,7 @@ from channels.contract import Ignored, Word
 from channels.slack.verify import Refused, Verified
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.struct import struct
+from gateway.engine.wire.text import clean
 
 __all__ = [
     "Envelope",
@@ -286,20 +287,16 @@ def _settle(found: object) -> JsonObject | Refused:
 
 def _mended(value: Json, depth: int) -> Json:
     if isinstance(value, str):
-        return _whole(value)
+        return clean(value)
     if isinstance(value, dict | list):
         if depth >= _DEEPEST:
             raise RecursionError
         if isinstance(value, list):
             return [_mended(item, depth + 1) for item in value]
-        return {_whole(name): _mended(item, depth + 1) for name, item in value.items()}
+        return {clean(name): _mended(item, depth + 1) for name, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError
     return value
-
-
-def _whole(value: str) -> str:
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _true(value: Json) -> bool:

@@ -35,11 +35,15 @@ def is_ours(envelope: Envelope, me: Installed, post: JsonObject) -> bool:
 def bot_ids(post: JsonObject) -> frozenset[str]:
     """All ids of the bot that wrote a post; none for a person's."""
     profile = obj(post.get("bot_profile"))
-    bot, user = slack_id(post, "bot_id") or slack_id(profile, "id"), slack_id(post, "user")
+    bot, user = _bot(post), slack_id(post, "user")
     if not bot and user != "USLACKBOT" and text(post, "subtype") != "bot_message":
         return frozenset()
     app = slack_id(post, "app_id") or slack_id(profile, "app_id")
     return frozenset({bot, app, user} - {""}) or frozenset({"unknown"})
+
+
+def _bot(post: JsonObject) -> str:
+    return slack_id(post, "bot_id") or slack_id(obj(post.get("bot_profile")), "id")
 
 
 def us(envelope: Envelope, me: Installed) -> frozenset[str]:
@@ -50,17 +54,12 @@ def signed(post: JsonObject) -> JsonObject:
     """A bot's post with its bot as the user, where Slack names no user for it."""
     if slack_id(post, "user"):
         return post
-    bot = slack_id(post, "bot_id") or slack_id(obj(post.get("bot_profile")), "id")
-    return {**post, "user": bot or "unknown"}
+    return {**post, "user": _bot(post) or "unknown"}
 
 
 def bot_name(post: JsonObject) -> str:
     """The bot of a pair: its app's bot, by whichever user it posts."""
-    return (
-        slack_id(post, "bot_id")
-        or slack_id(obj(post.get("bot_profile")), "id")
-        or slack_id(post, "user")
-    )
+    return _bot(post) or slack_id(post, "user")
 
 
 def mentions_us(envelope: Envelope, me: Installed, post: JsonObject) -> bool:

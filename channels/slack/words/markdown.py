@@ -16,20 +16,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from channels.slack.words.guard import guarded
-from gateway.engine.kinds import JsonObject
-
 MOST_MARKDOWN = 12_000
 """Characters of all ``markdown`` blocks of one message together, and of one chunk."""
 DEEPEST = 60
 """Lists and quotes inside each other. A parser drops what is deeper, so such a text stays as it is."""
 
 _TASK = re.compile(r"\[([ xX])\][ \t\n]+")
-
-
-def block(text: str) -> JsonObject:
-    """A ``markdown`` block of a model's words."""
-    return {"type": "markdown", "text": guarded(text)}
 
 
 def tree(text: str) -> SyntaxTreeNode | None:

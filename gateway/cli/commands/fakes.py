@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -55,7 +55,8 @@ def start(out: Out, service: str, port: int, events: str | None) -> None:
 async def _model(out: Out, port: int) -> None:
     from gateway.testing.fake_anthropic import FakeAnthropic
 
-    async with _until_told() as stop, FakeAnthropic(port=port) as fake:
+    stop = _told_to_stop()
+    async with FakeAnthropic(port=port) as fake:
         if out.json:
             out.record({"service": "model", "url": fake.url})
         else:
@@ -69,7 +70,8 @@ async def _model(out: Out, port: int) -> None:
 async def _slack(out: Out, port: int, events: str | None) -> None:
     from gateway.testing.slack import SlackEmulator, furnish
 
-    async with _until_told() as stop, SlackEmulator(port=port, beside=_own_secrets()) as slack:
+    stop = _told_to_stop()
+    async with SlackEmulator(port=port, beside=_own_secrets()) as slack:
         stage = furnish(slack)
         app = slack.app()
         app.socket, app.request_url = events is None, events or ""
@@ -110,15 +112,14 @@ def _own_secrets() -> Mapping[str, str]:
     return {name: secret.value for name, secret in known.items() if secret is not None}
 
 
-@asynccontextmanager
-async def _until_told() -> AsyncGenerator[asyncio.Event, None]:
+def _told_to_stop() -> asyncio.Event:
     """An event that Ctrl-C and SIGTERM set."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, stop.set)
-    yield stop
+    return stop
 
 
 def _use(out: Out, settings: Mapping[str, str], command: str) -> None:

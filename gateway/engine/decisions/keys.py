@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import cast
 
 from gateway.engine.arguments import InvalidToolInput
+from gateway.engine.decisions.position import call_step
 from gateway.engine.errors import InvalidInputError
 from gateway.engine.kinds import JsonObject, SessionRef
 from gateway.engine.messages import Message, ToolCall
@@ -46,7 +47,7 @@ def keys_of(
         step: idempotency_key(ref, message.turn_id, step, call, tools.get(call.name))
         for message in messages
         for call in message.calls
-        if (step := f"tool:{message.index}:{call.id}") in steps
+        if (step := call_step(message.index, call.id)) in steps
     }
 
 

@@ -28,6 +28,11 @@ class AskModel:
         return f"model:{self.index}"
 
 
+def call_step(position: int, call_id: str) -> str:
+    """The name of the step that runs a call of message ``position``."""
+    return f"tool:{position}:{call_id}"
+
+
 @struct(frozen=True, slots=True)
 class Owed:
     """A call without a result, made by assistant message ``position``; its ``tool`` message will
@@ -39,7 +44,7 @@ class Owed:
 
     @property
     def step(self) -> str:
-        return f"tool:{self.position}:{self.call.id}"
+        return call_step(self.position, self.call.id)
 
 
 @struct(frozen=True, slots=True)

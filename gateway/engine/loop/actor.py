@@ -173,33 +173,30 @@ class Actor:
             )
 
     async def _drive(self, begun: Begun | None) -> None:
-        gate = self.runtime.gate
-        inside = begun is not None
         try:
             failures = 0
-            while inside or (self._wake and not self.runtime.draining):
+            while begun is not None or (self._wake and not self.runtime.draining):
                 self._wake = False
                 try:
-                    if not inside:
-                        await gate.enter()
-                        inside = True
-                    more = await (self.take_turn() if begun is None else self._run(begun))
-                    self._wake = more or self._wake
+                    self._wake = await self._drive_one(begun) or self._wake
                     failures = 0
                 except StoreUnavailableError as error:
                     failures += 1
-                    gate.leave()
-                    inside = False
                     await self._wait_for_store(failures, error)
-                finally:
-                    begun = None
-                    if inside:
-                        gate.leave()
-                        inside = False
+                begun = None
         finally:
             self.driver = None
             if self._wake:
                 self.wake()
+
+    async def _drive_one(self, begun: Begun | None) -> bool:
+        """One turn in a place at the gate; ``begun`` has its place since the offer."""
+        if begun is None:
+            await self.runtime.gate.enter()
+        try:
+            return await (self.take_turn() if begun is None else self._run(begun))
+        finally:
+            self.runtime.gate.leave()
 
     async def _wait_for_store(self, failures: int, error: StoreUnavailableError) -> None:
         log.warning("the store is unavailable: %s", error, extra={"session": self.world.ref.key})

@@ -24,8 +24,9 @@ class ReaderCut(RequestError):
 async def observe(
     runtime: Home, ref: SessionRef, turn_id: str, after: int, heard: Subscription | None
 ) -> AsyncIterator[TurnEvent]:
-    """Subscribe first, unless ``heard`` listens already, then read the log, then follow: what commits in between is in one of the
-    two, and ``seq`` tells which was seen. The log is read again after each silence, so that a lost
+    """Subscribe first, then read the log, then follow: what commits in between is in one of the two,
+    and ``seq`` tells which was seen. ``heard`` has listened since before the turn began, so that the
+    log holds nothing more at first. The log is read again after each silence, so that a lost
     notice, or an event of another process, arrives all the same."""
     store = runtime.store
     record = await store.turn(ref, turn_id)
@@ -33,7 +34,7 @@ async def observe(
         raise NotFoundError(f"no turn {turn_id!r} in this session")
     listening = runtime.sink.subscribe(ref, turn_id) if heard is None else nullcontext(heard)
     async with listening as live:
-        heard_all = heard is not None  # it listened before the turn began: the log has no more
+        heard_all = heard is not None
         while True:
             if not heard_all:
                 async for event in _logged(runtime, ref, record, after):

@@ -277,7 +277,6 @@ def build_request(  # noqa: PLR0913 - the parts of one request, all by name
     expires_in: timedelta | float | None = None,
     on_expiry: object = UNSET,
 ) -> RequestParts:
-    _refuse_local(scene)
     _check_words(name, prompt)
     form = value_schema(schema)
     spelled = answerers_for(answerers, scene.opening)

@@ -9,6 +9,7 @@ from gateway.engine.decisions.closing import (
     Closed,
     Ending,
     Scene,
+    appended,
     close,
     tool_message,
     unappended,
@@ -19,7 +20,7 @@ from gateway.engine.decisions.position import Owed
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject, Millis, Trust
 from gateway.engine.messages import Block, ToolCall, ToolResult
-from gateway.engine.records import StepRow, Writes
+from gateway.engine.records import Writes
 from gateway.engine.schema import to_json
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.struct import replace, struct
@@ -103,15 +104,10 @@ def result_writes(attempt: Attempt, owed: Owed, result: Result, *, append: bool 
         duration=result.duration,
         message=owed.index,
     )
-    step = StepRow(
-        turn=record.row,
-        step=owed.step,
-        done=True,
-        attempt=record.attempts,
-        message=owed.index if append else None,
-        body=None if append else dumps_known({"block": block_json(block), "trust": result.trust}),
-        at=now,
-    )
+    step = appended(record, owed, now)
+    if not append:
+        body = dumps_known({"block": block_json(block), "trust": result.trust})
+        step = replace(step, message=None, body=body)
     writes = Writes(
         messages=(message_row(message, attempt.begun.generation, record.row),) if append else (),
         steps=(step,),

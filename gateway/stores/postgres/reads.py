@@ -36,7 +36,7 @@ from gateway.stores.postgres.rows import (
     turn_from,
     turn_summary_from,
 )
-from gateway.stores.postgres.text import key, restored, storable
+from gateway.stores.postgres.text import key, optional, restored, storable
 from gateway.stores.sql import load_queries
 
 SQL = load_queries("postgres")
@@ -118,7 +118,7 @@ class Reads:
         before: int | None = None,
         limit: int = 50,
     ) -> Sequence[AuditEntry]:
-        words = [None if one is None else storable(one) for one in (agent, session, turn_id)]
+        words = [optional(one) for one in (agent, session, turn_id)]
         found = await self._link.fetch(SQL["list_audit"], *words, before, limit)
         return [audit_from(row) for row in found]
 

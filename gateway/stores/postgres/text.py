@@ -20,6 +20,10 @@ def storable(text: str) -> str:
     return text
 
 
+def optional(text: str | None) -> str | None:
+    return None if text is None else storable(text)
+
+
 def restored(text: str) -> str:
     if MARK not in text:
         return text

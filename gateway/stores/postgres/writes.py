@@ -26,7 +26,7 @@ from gateway.engine.records import (
 )
 from gateway.stores.postgres.ledger.ways import DELIVERIES, MARKS, PAIRS, ways_of
 from gateway.stores.postgres.parts import UPDATES, Cell, Part, Rows, parts_of
-from gateway.stores.postgres.text import MARK, NUL, storable
+from gateway.stores.postgres.text import MARK, NUL, optional, storable
 from gateway.stores.sql import load_queries
 
 SQL = load_queries("postgres")
@@ -86,8 +86,7 @@ def settled(
     row: InboxRow, state: str, next_try: int | None, error: str | None, rows: Sequence[Companion]
 ) -> Statement:
     """Together with letting go of an event, if it is still its taker's."""
-    said = None if error is None else storable(error)
-    arguments: list[Argument] = [state, next_try, said, row.id, row.token]
+    arguments: list[Argument] = [state, next_try, optional(error), row.id, row.token]
     return _statement(TAKEN_EVENT, arguments, _companions(rows))
 
 

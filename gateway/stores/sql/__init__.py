@@ -9,6 +9,7 @@ number is the schema version this release speaks.
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
 
 from gateway.engine.struct import struct
@@ -24,6 +25,7 @@ class Migration:
     script: str
 
 
+@cache
 def load_queries(dialect: str) -> dict[str, str]:
     """Every statement of the dialect's folder, by name, references filled in."""
     scripts = [item for item in files(__name__).joinpath(dialect).iterdir() if item.is_file()]

@@ -9,7 +9,7 @@ SQLite works. A piece that has to see a session's rows has them written first.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from gateway.engine.errors import StaleAttemptError
@@ -45,9 +45,13 @@ def joins(writes: Writes) -> bool:
     return not (writes.companions or writes.requests or writes.cancels or writes.votes)
 
 
-def _fitting(rows: int) -> int:
-    """The largest size that this many rows fill."""
-    return next(size for size in SIZES if size <= rows)
+def _statements(rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
+    """The rows in as few statements as the sizes allow: of each its size and its arguments."""
+    at = 0
+    while left := len(rows) - at:
+        size = next(size for size in SIZES if size <= left)
+        yield size, rows[at] if size == 1 else tuple(chain(*rows[at : at + size]))
+        at += size
 
 
 class _Table:
@@ -62,12 +66,8 @@ class _Table:
         self.rows: list[Row] = []
 
     def write(self, cursor: sqlite3.Cursor) -> None:
-        rows, at = self.rows, 0
-        while left := len(rows) - at:
-            size = _fitting(left)
-            given = rows[at] if size == 1 else tuple(chain(*rows[at : at + size]))
+        for size, given in _statements(self.rows):
             cursor.execute(self._texts[size], given)
-            at += size
 
 
 class _Changes:
@@ -167,12 +167,9 @@ class Batch:
         self._clear()
 
     def _check(self, cursor: sqlite3.Cursor, fences: Sequence[Row]) -> None:
-        held, at = 0, 0
-        while left := len(fences) - at:
-            size = _fitting(left)
-            given = tuple(chain(*fences[at : at + size]))
-            held += cursor.execute(_HELD[size], given).fetchone()[0]
-            at += size
+        held = sum(
+            cursor.execute(_HELD[size], given).fetchone()[0] for size, given in _statements(fences)
+        )
         if held != len(fences):
             raise StaleAttemptError
 

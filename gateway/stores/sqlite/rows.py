@@ -38,16 +38,16 @@ sqlite3.register_adapter(bool, int)
 sqlite3.register_adapter(type(None), dict[None, None]().get)
 
 
-def _names(record: type[Any], *without: str) -> list[str]:
+def names(record: type[Any], *without: str) -> list[str]:
     return [item.name for item in fields(record) if item.name not in without]
 
 
-def _reader(record: type[R], *flags: str) -> Callable[[Row], R]:
+def reader(record: type[R], *flags: str) -> Callable[[Row], R]:
     """Builds the record from a row that lists its fields in order."""
-    names = _names(record)
+    listed = names(record)
 
     def read(row: Row) -> R:
-        values = dict(zip(names, row, strict=True))
+        values = dict(zip(listed, row, strict=True))
         for flag in flags:
             values[flag] = bool(values[flag])
         return record(**values)
@@ -55,17 +55,17 @@ def _reader(record: type[R], *flags: str) -> Callable[[Row], R]:
     return read
 
 
-read_turn = _reader(TurnRecord, "alone")
-read_head = _reader(TurnHead)
-read_message = _reader(MessageRow)
-read_step = _reader(StepRow, "done")
-read_event = _reader(EventRow)
-read_usage = _reader(UsageRow, "estimated")
-read_request = _reader(RequestRecord)
-read_vote = _reader(VoteRow)
-read_edition = _reader(EditionRow)
+read_turn = reader(TurnRecord, "alone")
+read_head = reader(TurnHead)
+read_message = reader(MessageRow)
+read_step = reader(StepRow, "done")
+read_event = reader(EventRow)
+read_usage = reader(UsageRow, "estimated")
+read_request = reader(RequestRecord)
+read_vote = reader(VoteRow)
+read_edition = reader(EditionRow)
 
-_EVENT, MESSAGE = len(_names(EventRow)), len(_names(MessageRow))
+_EVENT, MESSAGE = len(names(EventRow)), len(names(MessageRow))
 
 
 def read_session(row: Row) -> SessionRow:
@@ -95,7 +95,7 @@ def read_logged(row: Row) -> LoggedEvent:
 
 
 # Values in the order of the statement that takes them.
-_SAVED = _names(TurnRecord)[_names(TurnRecord).index("state") : -1]
+_SAVED = names(TurnRecord)[names(TurnRecord).index("state") : -1]
 _GIVEN = [
     "turn_id",
     "number",
@@ -109,17 +109,17 @@ _GIVEN = [
 
 new_turn_values: Values = attrgetter(*_GIVEN, "cancel", "cancel_at", *_SAVED)
 saved_turn_values: Values = attrgetter(*_SAVED, "row")
-message_values: Values = attrgetter(*_names(MessageRow, "turn_id"))
-step_values: Values = attrgetter(*_names(StepRow))
-event_values: Values = attrgetter(*_names(EventRow))
-usage_values: Values = attrgetter(*_names(UsageRow))
-request_values: Values = attrgetter(*_names(RequestRecord, "turn_id"))
-vote_values: Values = attrgetter(*_names(VoteRow))
-edition_values: Values = attrgetter(*_names(EditionRow))
+message_values: Values = attrgetter(*names(MessageRow, "turn_id"))
+step_values: Values = attrgetter(*names(StepRow))
+event_values: Values = attrgetter(*names(EventRow))
+usage_values: Values = attrgetter(*names(UsageRow))
+request_values: Values = attrgetter(*names(RequestRecord, "turn_id"))
+vote_values: Values = attrgetter(*names(VoteRow))
+edition_values: Values = attrgetter(*names(EditionRow))
 cancel_values: Values = attrgetter("turn", "reason", "at")
 patch_values: Values = attrgetter(
     "epoch", "generation", "owner", "release", "reset_at", "clear_reset"
 )
 companion_inserts: dict[str, tuple[str, Values]] = {
-    kind.TABLE: (SQL[f"insert_{kind.TABLE}"], attrgetter(*_names(kind))) for kind in COMPANIONS
+    kind.TABLE: (SQL[f"insert_{kind.TABLE}"], attrgetter(*names(kind))) for kind in COMPANIONS
 }

@@ -150,13 +150,13 @@ class SqliteStore(ReadingStore):
 
     # -- writes --------------------------------------------------------------------------------
     async def amend(self, ref: SessionRef, ask: Ask, decide: Callable[[SessionView], Plan[T]]) -> T:
-        opened = self._writing()
-        piece = AmendPiece(opened.loop.create_future(), ref, ask, decide, self.lease, opened.batch)
-        return cast("T", await _submit(opened, piece))
+        made = await self._run(
+            lambda future, batch: AmendPiece(future, ref, ask, decide, self.lease, batch)
+        )
+        return cast("T", made)
 
     async def commit(self, fence: Fence, writes: Writes) -> None:
-        opened = self._writing()
-        await _submit(opened, CommitPiece(opened.loop.create_future(), fence, writes, opened.batch))
+        await self._run(lambda future, batch: CommitPiece(future, fence, writes, batch))
 
     async def run_local(self, fence: Fence, call: LocalCall) -> None:
         opened = self._writing()
@@ -168,8 +168,7 @@ class SqliteStore(ReadingStore):
         await _submit(opened, piece)
 
     async def beat(self, owner: str) -> None:
-        opened = self._writing()
-        await _submit(opened, BeatPiece(opened.loop.create_future(), owner))
+        await self._run(lambda future, _: BeatPiece(future, owner))
 
     async def _run(self, make: Callable[[asyncio.Future[object], Batch], Piece]) -> object:
         opened = self._writing()

@@ -1,7 +1,7 @@
 """One thread owns the writing connection and commits in groups.
 
 Work that arrives while a commit is under way forms the next transaction; nobody waits on purpose,
-so a lone session pays nothing. Each piece stands in a savepoint of its own, and a caller is
+so a lone session pays nothing. A piece that may fail halfway sets a savepoint, and a caller is
 answered only after COMMIT returned, all of a group in one hop to the event loop.
 
 A piece can lose the transaction for all (``INSERT OR ROLLBACK``, ``RAISE(ROLLBACK)``, a full disk).

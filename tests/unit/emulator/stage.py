@@ -29,6 +29,7 @@ from channels.slack.emulator import (
     Workspace,
 )
 from gateway.engine.kinds import JsonObject
+from gateway.testing.slack import furnish
 
 
 @dataclass
@@ -159,12 +160,17 @@ async def playing(*, limits: Limits | None = None, time: Time | None = None) -> 
     """acme, where ada talks to june in #support. Without limits unless they are what is tried."""
     clock = time or VirtualTime()
     async with SlackEmulator(time=clock, limits=limits or Limits(enabled=False)) as slack:
-        acme = slack.workspace("acme")
-        june = acme.install()
-        ada = acme.person("ada")
-        support = acme.channel("support", [ada, june])
-        client = AsyncWebClient(token=june.token, base_url=slack.api_url, retry_handlers=[])
-        yield Play(slack, cast("VirtualTime", clock), acme, june, ada, support, client)
+        found = furnish(slack)
+        client = AsyncWebClient(token=found.june.token, base_url=slack.api_url, retry_handlers=[])
+        yield Play(
+            slack,
+            cast("VirtualTime", clock),
+            found.acme,
+            found.june,
+            found.ada,
+            found.support,
+            client,
+        )
 
 
 @asynccontextmanager

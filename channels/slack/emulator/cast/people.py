@@ -167,8 +167,7 @@ class Person(Screen):
             posting.publish(self.world, message)
             return
         message.only_for = self.id
-        self.world.ephemerals.append(message)
-        posting.notify(self.world, message)
+        posting.whisper(self.world, message)
 
     async def shortcut(self, app: App, callback: str, message: Pointed | None = None) -> Reply:
         """Use one of the app's shortcuts, on a message if it is of that kind."""

@@ -44,15 +44,14 @@ class Outlet:
             self._held.append((app, sent))
             return
         self._go(app, sent)
-        while self._held:
-            self._go(*self._held.popleft())
+        self.release()
 
     def _go(self, app: App, sent: Delivered) -> None:
         way = self.sockets.event if app.socket else self.http.event
         self.tasks.run(way(app, sent), f"event-{sent.id}")
 
     def release(self) -> None:
-        """Let go of what was held back for an event that never came."""
+        """Let go of what was held back, for an event that came or never did."""
         while self._held:
             self._go(*self._held.popleft())
 

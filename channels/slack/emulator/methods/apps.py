@@ -6,6 +6,7 @@ Source: Slack docs "apps.connections.open", "apps.event.authorizations.list", "U
 from __future__ import annotations
 
 from channels.slack.emulator.calling import APP_LEVEL, Asking, Method
+from channels.slack.emulator.events.envelope import authorization
 from channels.slack.emulator.wire import Refused
 from gateway.engine.kinds import JsonObject
 
@@ -22,16 +23,7 @@ def connect(asking: Asking) -> JsonObject:
 
 def authorizations(asking: Asking) -> JsonObject:
     asking.args.need("event_context")
-    found: list[JsonObject] = [
-        {
-            "enterprise_id": install.enterprise,
-            "team_id": install.team,
-            "user_id": install.user,
-            "is_bot": True,
-            "is_enterprise_install": install.org,
-        }
-        for install in asking.world.installs_of(asking.app.id)
-    ]
+    found = [authorization(install) for install in asking.world.installs_of(asking.app.id)]
     return {"authorizations": [*found], "response_metadata": {"next_cursor": ""}}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from channels.slack.emulator.blocks.validate import MOST_BLOCKS, check
+from channels.slack.emulator.blocks.validate import MOST_BLOCKS, MOST_MARKDOWN, check
 from channels.slack.emulator.calling import Asking, Method
 from channels.slack.emulator.wire import Args, Refused, a_text
 from channels.slack.emulator.world import posting
@@ -19,7 +19,6 @@ from gateway.engine.kinds import JsonObject
 
 LONGEST_TEXT = 40_000
 LONGEST_UPDATE = 4_000
-LONGEST_MARKDOWN = 12_000
 LARGEST_METADATA = 16_000
 
 
@@ -30,7 +29,7 @@ def content(world: World, args: Args, longest: int | None) -> tuple[str, list[Js
     if markdown:
         if text or blocks:
             raise Refused("markdown_text_conflict")
-        if len(markdown) > LONGEST_MARKDOWN:
+        if len(markdown) > MOST_MARKDOWN:
             raise Refused("msg_too_long")
         block: JsonObject = {"type": "markdown", "text": markdown}
         blocks, text = [block], markdown
@@ -158,8 +157,7 @@ def ephemeral(asking: Asking) -> JsonObject:
     message = drafted(asking, channel)
     message.text, message.blocks, message.only_for = text, blocks, user
     message.parse = "full" if args.flag("link_names") else args.text("parse")
-    world.ephemerals.append(message)
-    posting.notify(world, message)
+    posting.whisper(world, message)
     return {"message_ts": message.ts}
 
 

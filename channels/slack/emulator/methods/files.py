@@ -62,7 +62,7 @@ def info(asking: Asking) -> JsonObject:
     file = asking.world.files.get(asking.args.need("file", "file_not_found"))
     if file is None or not file.ready:
         raise Refused("file_not_found")
-    return {"file": file_json(asking.world, file, asking.world.base_url), "comments": []}
+    return {"file": file_json(asking.world, file, whole=True), "comments": []}
 
 
 METHODS = (

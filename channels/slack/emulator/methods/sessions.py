@@ -22,7 +22,6 @@ from gateway.engine.kinds import JsonObject
 LONGEST_TITLE = 200
 STATUS_LIFE = 120.0
 MOST_PROMPTS = 4
-STATUSES = frozenset({"processing", "active", "suspended", "closed"})
 NOT_A_STATUS = "[ERROR] must be a valid enum value [json-pointer:/status]"
 
 
@@ -40,7 +39,7 @@ def set_status(asking: Asking) -> JsonObject:
         raise Refused("not_agent_app")
     channel, thread = _thread(asking)
     status = args.need("status")
-    if status not in STATUSES:
+    if status not in streaming.SESSION_STATUSES:
         raise Refused("invalid_arguments").messages([NOT_A_STATUS])
     if len(args.text("title")) > LONGEST_TITLE:
         raise Refused("title_too_long")

@@ -12,7 +12,6 @@ from channels.slack.emulator.world.state import AgentSession, Stream
 from gateway.engine.kinds import JsonObject
 
 DISPLAYS = frozenset({"timeline", "plan", "dense"})
-STATUSES = frozenset({"processing", "active", "suspended", "closed"})
 
 
 def start(asking: Asking) -> JsonObject:
@@ -61,7 +60,7 @@ def stop(asking: Asking) -> JsonObject:
     refuse_blocks(blocks)
     metadata = metadata_of(args)
     status = args.text("session_status") or "active"
-    if status not in STATUSES:
+    if status not in streaming.SESSION_STATUSES:
         raise Refused("invalid_arguments").messages(["[ERROR] unknown session_status"])
     streaming.feed(world, message, stream, args)
     message.blocks = posting.named_blocks(world, blocks)

@@ -152,11 +152,11 @@ def team_json(world: World, team: Team) -> JsonObject:
     return body
 
 
-def file_json(world: World, file: File, base: str | None = None) -> JsonObject:
-    root = base if base is not None else world.base_url
-    if file.check_info and base is None:
+def file_json(world: World, file: File, *, whole: bool = False) -> JsonObject:
+    """``whole``: also what a shared channel's event leaves out."""
+    if file.check_info and not whole:
         return {"id": file.id, "mode": "file_access", "file_access": "check_file_info"}
-    url = f"{root}/files-pri/{file.id}/{file.name}"
+    url = f"{world.base_url}/files-pri/{file.id}/{file.name}"
     return {
         "id": file.id,
         "created": world.now() // 1000,
@@ -172,7 +172,7 @@ def file_json(world: World, file: File, base: str | None = None) -> JsonObject:
         "is_public": False,
         "url_private": url,
         "url_private_download": f"{url}?download=1",
-        "permalink": f"{root}/files/{file.user}/{file.id}",
+        "permalink": f"{world.base_url}/files/{file.user}/{file.id}",
         "file_access": "visible",
         "shares": {
             "public": {

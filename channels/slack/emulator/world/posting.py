@@ -50,6 +50,12 @@ def publish(world: World, message: Message) -> Message:
     return message
 
 
+def whisper(world: World, message: Message) -> None:
+    """Show a message to one person (``only_for``); no channel keeps it."""
+    world.ephemerals.append(message)
+    notify(world, message)
+
+
 def _where(world: World, channel: Channel, message: Message) -> JsonObject:
     where: JsonObject = {
         "channel": channel.id,

@@ -12,7 +12,7 @@ models/messages/chunk.py.
 
 from __future__ import annotations
 
-from channels.slack.emulator.blocks.validate import MOST_BLOCKS, check
+from channels.slack.emulator.blocks.validate import MOST_BLOCKS, MOST_MARKDOWN, STATUSES, check
 from channels.slack.emulator.wire import Args, Refused, a_text, objects
 from channels.slack.emulator.world.base import Happening, World
 from channels.slack.emulator.world.depict import message_json
@@ -20,9 +20,8 @@ from channels.slack.emulator.world.posting import changed, named_blocks, notify
 from channels.slack.emulator.world.state import AgentSession, Message, Piece, Stream, Task
 from gateway.engine.kinds import JsonObject
 
-MOST_TEXT = 12_000
 MOST_FIELD = 256
-STATUSES = frozenset({"pending", "in_progress", "complete", "error"})
+SESSION_STATUSES = frozenset({"processing", "active", "suspended", "closed"})
 
 
 def live(message: Message) -> Stream:
@@ -44,7 +43,7 @@ def chunks_of(args: Args) -> tuple[str | None, list[JsonObject]]:
     if chunks and text:
         raise Refused("cannot_provide_both_markdown_text_and_chunks")
     if text:
-        if len(text) > MOST_TEXT:
+        if len(text) > MOST_MARKDOWN:
             raise Refused("msg_too_long")
         return "text", [{"type": "markdown_text", "text": text}]
     for place, chunk in enumerate(chunks or ()):
@@ -57,7 +56,7 @@ def _check(chunk: JsonObject, place: int) -> None:
         case "markdown_text":
             if not isinstance(chunk.get("text"), str):
                 raise _wrong(place, "text must be a string")
-            if len(a_text(chunk.get("text"))) > MOST_TEXT:
+            if len(a_text(chunk.get("text"))) > MOST_MARKDOWN:
                 raise Refused("msg_too_long")
         case "task_update":
             _check_task(chunk, place)
@@ -175,9 +174,8 @@ def stop_by_user(world: World, session: AgentSession, user: str) -> list[str]:
     return stopped
 
 
-def set_session(world: World, app: str, where: tuple[str, str], status: str) -> AgentSession | None:
+def set_session(world: World, app: str, where: tuple[str, str], status: str) -> None:
     """Move a session that exists to another status."""
     session = world.sessions.get((app, *where))
-    if session is not None and status in {"processing", "active", "suspended", "closed"}:
-        session.status = status  # type: ignore[assignment]  # checked in the line before
-    return session
+    if session is not None:
+        session.status = status  # type: ignore[assignment]  # the methods check it

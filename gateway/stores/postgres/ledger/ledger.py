@@ -41,7 +41,7 @@ from gateway.stores.postgres.ledger.rows import (
 from gateway.stores.postgres.ledger.ways import first_places
 from gateway.stores.postgres.link import RERUNS, Link, beaten, pause
 from gateway.stores.postgres.rows import Cells
-from gateway.stores.postgres.text import storable
+from gateway.stores.postgres.text import optional, storable
 from gateway.stores.postgres.writes import SQL, loose, settled
 
 
@@ -62,7 +62,7 @@ class PostgresLedger:
 
     # -- the way in ----------------------------------------------------------------------------
     async def known(self, ask: Asked) -> Known:
-        given = (_listed(ask.places), _listed(ask.keys), _text(ask.pair))
+        given = (_listed(ask.places), _listed(ask.keys), optional(ask.pair))
         found = await self._all("known", storable(ask.source), storable(ask.event_id), *given)
         return known_from(found[0])
 
@@ -86,7 +86,7 @@ class PostgresLedger:
             query = "verdicts_at_place"
         elif turn_id is not None:
             query = "verdicts_of_turn"
-        words = [_text(word) for word in (source, event, place, turn_id)]
+        words = [optional(word) for word in (source, event, place, turn_id)]
         return [verdict_from(row) for row in await self._all(query, *words, limit)]
 
     async def take_inbox(
@@ -153,8 +153,13 @@ class PostgresLedger:
     async def settle(self, receipt: Receipt) -> Delivery:
         given = (
             *(receipt.delivery, receipt.token, receipt.satisfied, receipt.state, receipt.seq),
-            *(_text(receipt.hash), _text(receipt.ref), _text(receipt.lane), receipt.next_try),
-            *(_text(receipt.error), _text(receipt.revive_on), receipt.remind_at),
+            *(
+                optional(receipt.hash),
+                optional(receipt.ref),
+                optional(receipt.lane),
+                receipt.next_try,
+            ),
+            *(optional(receipt.error), optional(receipt.revive_on), receipt.remind_at),
         )
         places = binding_columns(first_places(receipt.places))
         held = await self._write("settle", *given, *places)
@@ -194,7 +199,7 @@ class PostgresLedger:
     ) -> int:
         if id is None and revive_on is None:
             raise ValueError("say which: the delivery's id, or what it waits for")
-        return _count(await self._write("retry", id, _text(revive_on), now))
+        return _count(await self._write("retry", id, optional(revive_on), now))
 
     # -- shared --------------------------------------------------------------------------------
     async def hold(self, name: str, owner: str, lease: Millis) -> bool:
@@ -236,10 +241,6 @@ class PostgresLedger:
         ):
             gone += _count(await self._write(f"forget_{name}", end, before.limit))
         return gone
-
-
-def _text(word: str | None) -> str | None:
-    return None if word is None else storable(word)
 
 
 def _listed(words: Iterable[str]) -> list[str]:

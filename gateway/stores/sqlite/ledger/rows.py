@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any
 
 from gateway.engine.kinds import Json
 from gateway.engine.ledger import (
@@ -30,26 +28,17 @@ from gateway.engine.records import (
     PlaceBound,
     VerdictMade,
 )
-from gateway.engine.struct import replace
 from gateway.engine.wire.text import dumps, loads
-from gateway.stores.sqlite.rows import SQL, Row, Values
+from gateway.stores.sqlite.rows import SQL, Row, Values, names, reader
 
-
-def _names(record: type[Any], *without: str) -> list[str]:
-    return [item.name for item in fields(record) if item.name not in without]
-
-
-_DELIVERY = _names(Delivery, "parts", "recovered")
-_PART = _names(Part)
-_VERDICT = _names(VerdictRow)
-_INBOX = _names(InboxRow)
-_INSTALLATION = _names(Installation)
-_CLAIMED = _names(Claimed)
-_PAIR = _names(Pair)
+_DELIVERY = names(Delivery, "parts", "recovered")
+_PART = names(Part)
+_CLAIMED = names(Claimed)
+_PAIR = names(Pair)
 
 part_values: Values = attrgetter(*_PART)
-installation_values: Values = attrgetter(*_names(Installation, "version"))
-file_values: Values = attrgetter(*_names(FileRow))
+installation_values: Values = attrgetter(*names(Installation, "version"))
+file_values: Values = attrgetter(*names(FileRow))
 
 
 def listed(values: Iterable[Json]) -> str:
@@ -73,17 +62,9 @@ def _delivery(rows: list[Row]) -> Delivery:
     return Delivery(**values, parts=tuple(parts))
 
 
-def read_verdict(row: Row) -> VerdictRow:
-    return VerdictRow(**dict(zip(_VERDICT, row, strict=True)))
-
-
-def read_inbox(row: Row) -> InboxRow:
-    return InboxRow(**dict(zip(_INBOX, row, strict=True)))
-
-
-def read_installation(row: Row) -> Installation:
-    found = Installation(**dict(zip(_INSTALLATION, row, strict=True)))
-    return replace(found, org=bool(found.org))
+read_verdict = reader(VerdictRow)
+read_inbox = reader(InboxRow)
+read_installation = reader(Installation, "org")
 
 
 def read_known(rows: Iterable[Row]) -> Known:
@@ -110,8 +91,8 @@ def read_known(rows: Iterable[Row]) -> Known:
 
 
 # -- writing what commits with a fact --------------------------------------------------------------
-_verdict_made: Values = attrgetter(*_names(VerdictMade))
-_place_bound: Values = attrgetter(*_names(PlaceBound))
+_verdict_made: Values = attrgetter(*names(VerdictMade))
+_place_bound: Values = attrgetter(*names(PlaceBound))
 
 
 def _opened(row: DeliveryOpened) -> Row:

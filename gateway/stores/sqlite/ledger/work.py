@@ -108,6 +108,8 @@ def claim(
 ) -> list[Delivery]:
     cursor.execute(SQL["wake_reminded"], (now, sources))
     found = cursor.execute(SQL["claimable"], (now, sources, limit)).fetchall()
+    if not found:
+        return []
     cursor.executemany(SQL["claim_delivery"], [(row, owner, lease) for row, _ in found])
     rows = cursor.execute(SQL["deliveries_by_id"], (listed(row for row, _ in found),)).fetchall()
     made = {delivery.id: delivery for delivery in read_deliveries(rows)}
