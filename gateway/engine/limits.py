@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import Millis
@@ -83,3 +86,29 @@ def _wall() -> Millis:
 
 
 SYSTEM_CLOCK = Clock(now=_wall, monotonic=time.monotonic)
+
+
+class Waits(Protocol):
+    """How whoever talks to the outside waits: by a clock that a test may run faster."""
+
+    def monotonic(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        """Raises ``TimeoutError`` on leaving when the block took longer."""
+        ...
+
+
+class RealWaits:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        return asyncio.timeout(seconds)
+
+
+SYSTEM_WAITS: Waits = RealWaits()

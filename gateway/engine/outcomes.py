@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -21,12 +21,27 @@ from gateway.engine.struct import struct
 
 
 @struct(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a turn that is being accepted comes to stand: behind ``position`` others, and if one of
+    them is parked, ``waits_for`` names that turn."""
+
+    position: int
+    waits_for: str | None
+
+
+Companions = tuple[Companion, ...] | Callable[[Standing], tuple[Companion, ...]]
+"""Rows that commit with an acceptance, or what makes them once it is known where the turn stands: pure
+and quick, and maybe asked more than once."""
+
+
+@struct(frozen=True, slots=True, kw_only=True)
 class TurnInput:
     """What opens a turn.
 
     ``event`` is the verified inbound event without its raw payload; ``None`` for a programmatic or
     proactive turn. ``trust`` defaults to what the speaker's level and the trigger imply. ``source``
-    selects the surface. ``target`` is where the turn is delivered.
+    selects the surface. ``target`` is where the turn is delivered; with ``deliver`` a delivery stands
+    among its companions, and everything that becomes of the turn is told there.
     """
 
     message: str | Sequence[Text | Attachment]
@@ -38,7 +53,8 @@ class TurnInput:
     by: str | None = None
     target: JsonObject | None = None
     trust: Trust | None = None
-    companions: tuple[Companion, ...] = ()
+    deliver: bool = False
+    companions: Companions = ()
 
 
 @struct(frozen=True, slots=True, kw_only=True)

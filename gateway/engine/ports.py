@@ -11,7 +11,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
+from gateway.engine.kinds import JsonObject, Millis, SessionRef, Trust, TurnRow
+from gateway.engine.ledger.port import Ledger
+from gateway.engine.messages import Attachment, Text
 from gateway.engine.model import ModelDelta, ModelReply, ModelRequest
 from gateway.engine.records import (
     Ask,
@@ -37,7 +39,7 @@ from gateway.engine.struct import struct
 
 T = TypeVar("T")
 
-STORE_SEAM_VERSION = 1
+STORE_SEAM_VERSION = 2
 SINK_SEAM_VERSION = 1
 MODEL_SEAM_VERSION = 1
 
@@ -67,6 +69,7 @@ class SessionStore(Protocol):
     dialect: str
     """``sqlite``, ``postgresql`` or ``memory``."""
     capabilities: StoreCapabilities
+    ledger: Ledger
 
     async def open(self) -> None:
         """Open, migrate (after a verified copy), take what lock the backend needs."""
@@ -224,3 +227,35 @@ class Model(Protocol):
     async def close(self) -> None:
         """Let go of connections; the runtime asks for it when it stops."""
         ...
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Preparing:
+    """A turn that is about to begin, and what its event still wants read. ``first``: the session holds
+    no message yet."""
+
+    ref: SessionRef
+    turn_id: str
+    event: JsonObject
+    fetch: JsonObject
+    first: bool
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What goes before the message, and the least trust among it (``None``: no less than its own)."""
+
+    before: tuple[Text | Attachment, ...] = ()
+    trust: Trust | None = None
+
+
+class Preparer(Protocol):
+    """Reads from a platform what a turn needs to know before its opening message is kept.
+
+    It has ``PREPARE_SECONDS`` and must not raise: what can't be read is said so in ``before``.
+    """
+
+    async def prepare(self, asked: Preparing) -> Prepared: ...
+
+
+PREPARE_SECONDS = 3.0

@@ -41,6 +41,7 @@ from gateway.engine.ports import (
     SINK_SEAM_VERSION,
     STORE_SEAM_VERSION,
     EventSink,
+    Preparer,
     SessionStore,
 )
 from gateway.engine.records import TurnRecord
@@ -72,11 +73,15 @@ class RuntimeHealth:
 class Runtime:
     """Runs agents on a store. ``max_sessions`` softly caps the actors kept: idle ones go first.
 
+    ``preparers`` maps a source to who reads what its turns have to know first: when a turn of that
+    source first begins and its event holds an object under ``fetch``, what the preparer makes of that
+    goes in front of the message. It is awaited without holding anything, ``PREPARE_SECONDS`` at most.
+
     Raises ``ValueError`` for a cap that isn't a whole number ≥ 1 or infinity, and
     ``SeamVersionError`` for an implementation of another seam version.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a process brings, most of it by name
         self,
         agents: Mapping[str, AgentDef],
         store: SessionStore,
@@ -85,6 +90,7 @@ class Runtime:
         limits: Limits | None = None,
         clock: Clock = SYSTEM_CLOCK,
         max_sessions: float = 1000,
+        preparers: Mapping[str, Preparer] | None = None,
     ) -> None:
         whole = isinstance(max_sessions, int) and not isinstance(max_sessions, bool)
         if not (max_sessions == math.inf or (whole and max_sessions >= 1)):
@@ -98,6 +104,7 @@ class Runtime:
         self.limits = limits or Limits()
         self.clock = clock
         self.max_sessions = max_sessions
+        self.preparers: Mapping[str, Preparer] = {} if preparers is None else preparers
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.stored_editions: set[str] = set()
         self.tasks = Tasks()

@@ -27,7 +27,7 @@ from gateway.engine.errors import (
     TooLargeError,
 )
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import Json, SessionRef, SessionStatus, Speaker
+from gateway.engine.kinds import CancelReason, Json, SessionRef, SessionStatus, Speaker
 from gateway.engine.loop.actor import Actor, turn_result
 from gateway.engine.loop.keeper import Keeper
 from gateway.engine.loop.observing import observe
@@ -133,6 +133,7 @@ class Session:
             content_hash=opening.content_hash(content),
             replace=replace_,
             when_suspended=when_suspended,
+            deliver=given.deliver,
             companions=given.companions,
             queue_limit=runtime.limits.queue_per_session,
             now=runtime.clock.now(),
@@ -273,23 +274,30 @@ class Session:
         return None
 
     # -- ending ----------------------------------------------------------------------------------------
-    async def cancel(self, turn_id: str) -> None:
-        """Ask that a turn end; a queued or parked one ends at once, an ended one stays as it is."""
-        await self._runtime.deciding.to_the_end(self._cancel(turn_id), f"cancel of {turn_id}")
+    async def cancel(
+        self, turn_id: str, reason: Literal["requested", "replaced"] = "requested"
+    ) -> None:
+        """Ask that a turn end; a queued or parked one ends at once, an ended one stays as it is.
+        ``replaced`` tells whoever sees it that something newer stands in its place."""
+        await self._runtime.deciding.to_the_end(
+            self._cancel(turn_id, reason), f"cancel of {turn_id}"
+        )
 
-    async def _cancel(self, turn_id: str) -> None:
+    async def _cancel(self, turn_id: str, reason: Literal["requested", "replaced"]) -> None:
         now = self._runtime.clock.now()
 
         async def ask() -> Ended:
             record = await self._record(turn_id)
             wanted = Ask(turn_id=turn_id, tail=True, request=record.request)
-            decide = partial(admission.cancel, ref=self.ref, turn_id=turn_id, now=now)
+            decide = partial(
+                admission.cancel, ref=self.ref, turn_id=turn_id, reason=reason, now=now
+            )
             return await self._runtime.store.amend(self.ref, wanted, decide)
 
         ended = await self._until_seen(ask)
         actor = self._actor
         actor.stand(max(0, actor.behind - len(ended.ended)))
-        await self._told(ended.events, ended.ended, ended.interrupt, "requested")
+        await self._told(ended.events, ended.ended, ended.interrupt, reason)
         self._actor.wake()
 
     async def reset(self) -> Reset:
@@ -339,7 +347,7 @@ class Session:
         events: Sequence[TurnEvent],
         ended: Sequence[str],
         interrupt: Sequence[str],
-        reason: Literal["requested", "replaced", "reset"],
+        reason: CancelReason,
     ) -> None:
         """After the commit: tell watchers, wake waiters, hurry the turn that is being cancelled."""
         actor = self._actor

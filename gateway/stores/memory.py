@@ -51,7 +51,7 @@ class MemoryStore:
     """
 
     def __init__(self, *, lease: Millis = Millis(30_000)) -> None:
-        self.seam_version = 1
+        self.seam_version = 2
         self.dialect = "memory"
         self.capabilities = StoreCapabilities(
             rollback=False, durable=False, handle=False, shared=False
@@ -337,6 +337,7 @@ def _head(turn: TurnTable) -> TurnHead:
         cancel=record.cancel,
         source=record.source,
         speaker=record.speaker,
+        delivers=record.delivers,
         last_seq=max(turn.events, default=0),
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
+from gateway.engine.ledger import Ledger
 from gateway.engine.ports import SessionStore, StoreCapabilities
 from gateway.engine.records import (
     Ask,
@@ -42,6 +43,7 @@ class CrashingStore:
     """Wraps a store. Dies at write point number ``at`` (from 0); ``None`` counts points only.
 
     Once dead, every method raises ``Crash``; open a new store on the same data and start again.
+    ``ledger`` is the store's own and knows of no crash.
     ``survived`` holds the name of each point that was passed.
     """
 
@@ -50,6 +52,7 @@ class CrashingStore:
         self.seam_version: int = inner.seam_version
         self.dialect: str = inner.dialect
         self.capabilities: StoreCapabilities = inner.capabilities
+        self.ledger: Ledger = inner.ledger
         self.survived: list[str] = []
         self.dead = False
         self._at = at

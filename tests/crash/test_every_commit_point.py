@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.engine.errors import StaleAnswerError, StoreUnavailableError
-from gateway.engine.kinds import SessionRef
+from gateway.engine.kinds import Millis, SessionRef, Speaker
 from gateway.engine.outcomes import TurnInput, TurnResult
+from gateway.engine.records import NEW_TURN, DeliveryOpened
 from gateway.engine.runtime import Runtime
 from gateway.engine.steps.context import ToolContext as _Context  # noqa: F401 - resolves hints
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
+from gateway.stores.sqlite import SqliteStore as _Store  # noqa: F401 - its queries are read now
 from gateway.testing.crash import Crash, CrashingStore
 from tests.support.turns import ASYNC_EFFECTS, Effects, everything, left_behind
 
@@ -25,6 +27,23 @@ pytestmark = pytest.mark.crash
 
 REF = SessionRef("june", "crash")
 TURN = "the-turn"
+
+
+# It is shown in a thread, its approval among those who may give it: what it has to tell there commits
+# with what it tells, or a crash would leave the one without the other.
+GIVEN = TurnInput(
+    message="go",
+    turn_id=TURN,
+    speaker=Speaker(id="cli:me", level="provider"),
+    source="slack",
+    target={"address": "C1"},
+    deliver=True,
+    companions=(
+        DeliveryOpened(
+            turn=NEW_TURN, part="reply", source="slack", target={}, lane="slack:C1", at=Millis(1)
+        ),
+    ),
+)
 
 
 class Life:
@@ -54,7 +73,7 @@ class Life:
     async def _work(self, runtime: Runtime) -> bool:
         await runtime.start()
         session = runtime.session("june", "crash")
-        await session.start(TurnInput(message="go", turn_id=TURN), when_suspended="queue")
+        await session.start(GIVEN, when_suspended="queue")
         result = await self._rest(runtime)
         if result.status == "suspended" and result.request is not None:
             with contextlib.suppress(StaleAnswerError):
@@ -84,7 +103,9 @@ class Life:
         store = open_store(self.url)
         await store.open()
         try:
-            return await left_behind(store, REF, TURN)
+            shown = await store.ledger.deliveries(turn_id=TURN)
+            views = [(row.part.split(":")[0], row.lane, row.state, row.wanted) for row in shown]
+            return {**await left_behind(store, REF, TURN), "shown": sorted(views)}
         finally:
             await store.close()
 
@@ -127,6 +148,7 @@ async def test_a_crash_at_every_write_leaves_what_an_uninterrupted_run_leaves(
     calm = await play(tmp_path / "calm.db", [])
     want = await calm.leaves()
     check(calm, want, want, 0)
+    assert want["shown"] == [("card", "slack:C1", "due", 5), ("reply", "slack:C1", "due", 5)]
     points = len(calm.points)
     assert points > 30, "the turn should meet many writes"
     for at in range(points):

@@ -18,10 +18,11 @@ from typing_extensions import override
 from gateway.engine.errors import LeaseLostError
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Delivery, Ledger, Part, PartState, Receipt, SettledState
+from gateway.engine.ports import SessionStore
 from gateway.engine.records import DeliveryMark
 from gateway.stores.memory import MemoryStore
 from gateway.stores.sqlite import SqliteStore
-from tests.conformance.store.ledger.kit import LAPSED, LONG, SLACK, LedgerStore, opened
+from tests.conformance.store.ledger.kit import LAPSED, LONG, SLACK, opened
 from tests.conformance.store_kit import T0, accept, at
 from tests.property.plain_views import Plain, View
 
@@ -46,7 +47,7 @@ class DeliveryMachine(RuleBasedStateMachine):
         for store in self.stores:
             self.do(store.open())
 
-    def make(self, path: Path) -> list[LedgerStore]:
+    def make(self, path: Path) -> list[SessionStore]:
         return [MemoryStore(), SqliteStore(path)]
 
     @override
@@ -254,7 +255,7 @@ class QuickMachine(DeliveryMachine):
     """The memory store alone: many more lives in the same time."""
 
     @override
-    def make(self, path: Path) -> list[LedgerStore]:
+    def make(self, path: Path) -> list[SessionStore]:
         return [MemoryStore()]
 
 

@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -23,22 +24,31 @@ from gateway.engine.errors import (
     StoreUnavailableError,
     TurnIdConflict,
 )
-from gateway.engine.kinds import Millis, SessionRef
+from gateway.engine.kinds import Millis, SessionRef, TurnRow
 from gateway.engine.limits import Clock, Limits
 from gateway.engine.messages import Message
 from gateway.engine.outcomes import TurnInput
-from gateway.engine.records import TurnRecord
+from gateway.engine.records import NEW_TURN, DeliveryOpened, TurnRecord
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
 from gateway.sinks.local import LocalSink
 from gateway.stores.sqlite import SqliteStore
 from gateway.testing.crash import Crash
+from tests.conformance.engine.ways.attentive import Attentive
 from tests.property.plain import ENDED, Plain, Turn, june
 from tests.support.engines import Link
 
 T = TypeVar("T")
 REF = SessionRef("june", "s")
 PATIENCE = 20.0
+
+
+def shown(turn: Turn) -> TurnInput:
+    """A turn that is told somewhere."""
+    reply = DeliveryOpened(
+        turn=NEW_TURN, part="reply", source="slack", target={}, lane=turn.id, at=Millis(0)
+    )
+    return TurnInput(message=turn.text, turn_id=turn.id, deliver=True, companions=(reply,))
 
 
 class TurnMachine(RuleBasedStateMachine):
@@ -54,6 +64,8 @@ class TurnMachine(RuleBasedStateMachine):
         self.passed = 0.0
         self.links: list[Link] = []
         self.engines: list[Runtime] = []
+        self.followed: set[TurnRow] = set()
+        self.silent: list[str] = []
         self.do(self._start())
 
     @override
@@ -82,7 +94,7 @@ class TurnMachine(RuleBasedStateMachine):
             now=lambda: Millis(1_800_000_000_000 + int(self.passed * 1000)),
             monotonic=lambda: 1000.0 + self.passed,
         )
-        self.links = [Link(self.store), Link(self.store)]
+        self.links = [Link(Attentive(self.store, self.followed, self.silent)) for _ in range(2)]
         self.engines = []
         for link in self.links:
             runtime = Runtime(
@@ -154,7 +166,7 @@ class TurnMachine(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(["say", "work", "ask"]), queue=st.booleans())
     def start(self, kind: str, queue: bool) -> None:
         turn = self._new(kind)
-        given = TurnInput(message=turn.text, turn_id=turn.id)
+        given = shown(turn)
         when: Literal["queue", "raise"] = "queue" if queue else "raise"
         if self.plain.parked and not queue:
             with pytest.raises(SessionSuspendedError):
@@ -168,7 +180,7 @@ class TurnMachine(RuleBasedStateMachine):
     @rule(data=st.data(), same=st.booleans())
     def start_again(self, data: st.DataObject, same: bool) -> None:
         turn = data.draw(st.sampled_from(self.plain.turns))
-        given = TurnInput(message=turn.text if same else "other", turn_id=turn.id)
+        given = shown(turn if same else replace(turn, text="other"))
         if same:
             started = self.do(self._surviving(lambda: self.session.start(given)))
             assert started is not None
@@ -181,7 +193,7 @@ class TurnMachine(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(["say", "ask"]))
     def replace(self, kind: str) -> None:
         turn = self._new(kind)
-        given = TurnInput(message=turn.text, turn_id=turn.id)
+        given = shown(turn)
         self.do(
             self._surviving(lambda: self.session.start(given, replace=True, when_suspended="queue"))
         )
@@ -249,7 +261,7 @@ class TurnMachine(RuleBasedStateMachine):
     def steal(self, kind: str) -> None:
         """The engine that runs a turn freezes, the other takes the turn from it, the first thaws."""
         turn = self._new(kind)
-        given = TurnInput(message=turn.text, turn_id=turn.id)
+        given = shown(turn)
 
         async def theft() -> None:
             await self.session.start(given, when_suspended="queue")
@@ -301,6 +313,7 @@ class TurnMachine(RuleBasedStateMachine):
             assert found is not None, f"{turn.id} is lost"
             assert found.state == turn.state, (turn, found)
             await self._check_events(found)
+            await self._check_told(turn)
             rows.append(found)
         assert [row.number for row in rows] == sorted(row.number for row in rows)
         live = self.engines[0].session("june", "s")
@@ -318,6 +331,18 @@ class TurnMachine(RuleBasedStateMachine):
         kinds = [row.event.type for row in rows]
         ends = [kind for kind in kinds if kind in {f"turn.{state}" for state in ENDED}]
         assert ends == ([f"turn.{turn.state}"] if turn.state in ENDED else [])
+
+    async def _check_told(self, turn: Turn) -> None:
+        """Whoever watches was told once of each: a request, its answer, the call's end, the turn's."""
+        (reply,) = await self.store.ledger.deliveries(turn_id=turn.id)
+        assert not self.silent
+        match turn.state:
+            case "completed":
+                assert reply.wanted == (5 if turn.kind == "ask" else 2)
+            case "cancelled":
+                assert 2 <= reply.wanted <= 5
+            case _:
+                assert reply.wanted == (2 if turn.state == "suspended" else 1)
 
     def _notes(self) -> list[str]:
         with closing(sqlite3.connect(self.path)) as connection:

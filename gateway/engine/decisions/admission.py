@@ -10,6 +10,7 @@ from typing import Literal
 from gateway.engine import events as ev
 from gateway.engine.decisions.closing import Closed, Ending, Scene, close
 from gateway.engine.decisions.opening import Opening
+from gateway.engine.decisions.telling import telling
 from gateway.engine.errors import (
     BusyError,
     GatewayError,
@@ -18,12 +19,11 @@ from gateway.engine.errors import (
     TurnIdConflict,
 )
 from gateway.engine.kinds import OPEN_STATES, CancelReason, Millis, SessionRef
-from gateway.engine.outcomes import Reset, Started
+from gateway.engine.outcomes import Companions, Reset, Standing, Started
 from gateway.engine.records import (
     NEW_TURN,
     NO_WRITES,
     CancelMark,
-    Companion,
     Plan,
     SessionPatch,
     SessionRow,
@@ -53,7 +53,8 @@ class Acceptance:
     content_hash: str
     replace: Replace
     when_suspended: Literal["raise", "queue"]
-    companions: tuple[Companion, ...]
+    deliver: bool
+    companions: Companions
     queue_limit: int
     now: Millis
 
@@ -68,6 +69,7 @@ class Accepted:
     """Running turns to tell of their cancellation at once."""
 
 
+@telling
 def accept(view: SessionView, ref: SessionRef, asked: Acceptance) -> Plan[Accepted]:
     """Put a turn in line. ``writes.new_turn`` is set if it is new."""
     session = _existing(view)
@@ -95,11 +97,16 @@ def accept(view: SessionView, ref: SessionRef, asked: Acceptance) -> Plan[Accept
         source=asked.opening.source,
         speaker=None if asked.opening.speaker is None else asked.opening.speaker.id,
         queued_at=asked.now,
+        delivers=asked.deliver,
     )
     position = len(view.open) - len(swept.ended)
     started = Started(turn_id=asked.turn_id, created=True, position=position)
     queued = ev.TurnQueued(turn_id=asked.turn_id, session=ref.key, at=asked.now, position=position)
-    writes = replace(swept.writes, new_turn=record, companions=asked.companions)
+    rows = asked.companions
+    if callable(rows):
+        parked = (head.turn_id for head in view.open if head.state == "suspended")
+        rows = rows(Standing(position=position, waits_for=next(parked, None)))
+    writes = replace(swept.writes, new_turn=record, companions=rows)
     accepted = Accepted(started, (*swept.events, queued), swept.ended, swept.interrupt)
     return Plan(accepted, writes)
 
@@ -166,6 +173,7 @@ def _close_fresh(head: TurnHead, session: SessionRow, reason: CancelReason, now:
         source=head.source,
         speaker=head.speaker,
         queued_at=now,
+        delivers=head.delivers,
     )
     scene = Scene(
         record=record,
@@ -204,7 +212,10 @@ class Ended:
     """The generation that a reset ends."""
 
 
-def cancel(view: SessionView, ref: SessionRef, turn_id: str, now: Millis) -> Plan[Ended]:
+@telling
+def cancel(
+    view: SessionView, ref: SessionRef, turn_id: str, reason: CancelReason, now: Millis
+) -> Plan[Ended]:
     """A queued or parked turn ends here and now; a running one is asked to."""
     if view.session is None or view.turn is None:
         raise NotFoundError(f"no turn {turn_id!r} in this session")
@@ -212,10 +223,10 @@ def cancel(view: SessionView, ref: SessionRef, turn_id: str, now: Millis) -> Pla
     if record.state not in OPEN_STATES:
         return Plan(Ended())
     if record.state == "suspended":
-        closed = _close_parked(view, record, ref, "requested", now)
+        closed = _close_parked(view, record, ref, reason, now)
         return Plan(Ended(closed.events, (turn_id,)), closed.writes)
     heads = [head for head in view.open if head.turn_id == turn_id]
-    swept = _end(heads, view.session, "requested", now)
+    swept = _end(heads, view.session, reason, now)
     return Plan(Ended(swept.events, swept.ended, swept.interrupt), swept.writes)
 
 
@@ -237,6 +248,7 @@ def _close_parked(
 
 
 # -- reset -------------------------------------------------------------------------------------------
+@telling
 def reset(view: SessionView, ref: SessionRef, now: Millis) -> Plan[Ended]:
     """Cancel everything, a park included, and raise the generation as soon as nothing runs.
 

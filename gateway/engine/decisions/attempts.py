@@ -28,11 +28,14 @@ from gateway.engine.decisions.keys import keys_of
 from gateway.engine.decisions.opening import Opening, opening_from
 from gateway.engine.decisions.policy import FrozenSurface, surface_from
 from gateway.engine.decisions.position import AskModel, Move, RunCalls, next_move
+from gateway.engine.decisions.preparing import Unprepared, needs_reading, unprepared
+from gateway.engine.decisions.telling import telling
 from gateway.engine.errors import StaleAttemptError
 from gateway.engine.kinds import Millis, SessionRef, TurnRow
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition
 from gateway.engine.outcomes import Reset
+from gateway.engine.ports import Prepared
 from gateway.engine.records import (
     EditionRow,
     EventRow,
@@ -68,6 +71,10 @@ class Taker:
     """The view holds the turn's tail, which only giving up and what broke off need."""
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     """To tell an operator the keys of calls whose outcome is unknown."""
+    preparers: Container[str] = frozenset[str]()
+    """Sources whose events may want something read before their turn begins."""
+    prepared: Mapping[str, Prepared] = field(default_factory=dict[str, Prepared])
+    """What was read, by turn."""
     stopping: Callable[[], bool] = bool
     """Whether the process is on its way out by now, and begins nothing new."""
     now: Millis
@@ -103,9 +110,10 @@ class GaveUp:
     behind: int
 
 
-Taken = Begun | GaveUp | Reset | None
+Taken = Begun | GaveUp | Reset | Unprepared | None
 
 
+@telling
 def begin(view: SessionView, by: Taker) -> Plan[Taken]:
     """Take the session's oldest open turn, unless it is parked or somebody else's."""
     session, record = view.session, view.turn
@@ -144,6 +152,8 @@ def enter(view: SessionView, ref: SessionRef, asked: Acceptance, by: Taker | Non
     record, session = plan.writes.new_turn, view.session
     rests = session is not None and session.reset_at is None and not view.open
     if by is None or by.stopping() or record is None or session is None or not rests:
+        return Plan(Entered(plan.result), plan.writes)
+    if needs_reading(asked.opening, by.preparers):
         return Plan(Entered(plan.result), plan.writes)
     begun, writes = _hold(view, session, record, by, asked.opening)
     writes = replace(
@@ -240,7 +250,13 @@ class _Opened(TypedDict, total=False):
 
 
 def _take(view: SessionView, session: SessionRow, record: TurnRecord, by: Taker) -> Plan[Taken]:
-    begun, writes = _hold(view, session, record, by, opening_from(record.body, record.content))
+    opening = opening_from(record.body, record.content)
+    if record.opening is None and needs_reading(opening, by.preparers):
+        prepared = by.prepared.get(record.turn_id)
+        if prepared is None:
+            return Plan(unprepared(view, session, record, opening, by.ref))
+        opening = opening.after(prepared.before, prepared.trust)
+    begun, writes = _hold(view, session, record, by, opening)
     return Plan(begun, writes)
 
 

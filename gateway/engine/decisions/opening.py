@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Literal, cast
 
 from gateway.engine.kinds import Json, JsonObject, Speaker, Trust
 from gateway.engine.messages import Attachment, Block, Message, Text
 from gateway.engine.outcomes import TurnInput
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.engine.wire import (
     WIRE_VERSION,
     block_from,
@@ -20,6 +21,8 @@ from gateway.engine.wire import (
     speaker_json,
     versioned,
 )
+
+_WORST_FIRST: tuple[Trust, ...] = ("unattested", "tool", "agent", "attested", "operator")
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,11 @@ class Opening:
             by=self.by if self.trigger == "proactive" else None,
             edition=edition,
         )
+
+    def after(self, before: Sequence[Text | Attachment], trust: Trust | None) -> Opening:
+        """The same, with what was read for it in front. It is as good as the worst of both."""
+        worst = min(self.trust, trust or self.trust, key=_WORST_FIRST.index)
+        return replace(self, blocks=(*_cleaned(before), *self.blocks), trust=worst)
 
     def body(self) -> str:
         return dumps(self._json())
@@ -87,7 +95,7 @@ def open_with(given: TurnInput) -> Opening:
         (Text(given.message),) if isinstance(given.message, str) else tuple(given.message)
     )
     return Opening(
-        blocks=tuple(Text(clean(b.text)) if isinstance(b, Text) else b for b in blocks),
+        blocks=_cleaned(blocks),
         trigger=given.trigger,
         by=given.by,
         source=given.source,
@@ -96,6 +104,10 @@ def open_with(given: TurnInput) -> Opening:
         event=given.event,
         target=given.target,
     )
+
+
+def _cleaned(blocks: Sequence[Text | Attachment]) -> tuple[Text | Attachment, ...]:
+    return tuple(Text(clean(b.text)) if isinstance(b, Text) else b for b in blocks)
 
 
 def opening_from(body: str, content: str | None = None) -> Opening:

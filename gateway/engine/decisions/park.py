@@ -11,6 +11,7 @@ from typing import cast
 from gateway.engine import events as ev
 from gateway.engine.decisions.answerers import namespace, same_person
 from gateway.engine.decisions.opening import Opening, opening_from
+from gateway.engine.decisions.telling import telling
 from gateway.engine.errors import (
     AlreadyAnsweredError,
     InvalidInputError,
@@ -126,6 +127,7 @@ class AnswerOutcome:
     resumed: bool
 
 
+@telling
 def decide_answer(view: SessionView, ref: SessionRef, answer: Answer) -> Plan[AnswerOutcome]:
     record, request = _still_open(view, answer)
     body = request_body(request.body)
@@ -301,6 +303,7 @@ def decide(
     return Plan(AnswerOutcome(told, (event,), resumed=True), writes)
 
 
+@telling
 def decide_expiry(view: SessionView, ref: SessionRef, now: Millis) -> Plan[AnswerOutcome | None]:
     """The request's deadline passed: the turn goes on without a person's word."""
     record, request = view.turn, view.request

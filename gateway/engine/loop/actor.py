@@ -12,6 +12,7 @@ from gateway.engine.decisions.attempts import Begun, GaveUp, Taken, Taker, begin
 from gateway.engine.decisions.closing import error_record
 from gateway.engine.decisions.park import pending_input
 from gateway.engine.decisions.policy import FrozenSurface
+from gateway.engine.decisions.preparing import Unprepared
 from gateway.engine.errors import (
     GatewayError,
     StaleAttemptError,
@@ -20,6 +21,7 @@ from gateway.engine.errors import (
 )
 from gateway.engine.kinds import CancelReason
 from gateway.engine.loop.home import Home
+from gateway.engine.loop.reading import Reading
 from gateway.engine.loop.turn import drive
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition
@@ -65,6 +67,7 @@ class Actor:
         self._asked: dict[str, CancelReason] = {}
         """Cancellations that came while their turn's attempt was being set up."""
         self._warm: Warm | None = None
+        self._reading = Reading(runtime)
         self._wake = False
         self.starting = 0
         """Turns that are being accepted: this actor stays the session's until they are."""
@@ -125,6 +128,7 @@ class Actor:
     def rested(self, result: TurnResult) -> None:
         self.live.discard(result.turn_id)
         self._asked.pop(result.turn_id, None)
+        self._reading.drop(result.turn_id)
         for future in self._waiters.pop(result.turn_id, ()):
             if not future.done():
                 future.set_result(result)
@@ -192,6 +196,10 @@ class Actor:
     async def _drive_one(self, begun: Begun | None) -> bool:
         """One turn in a place at the gate; ``begun`` has its place since the offer."""
         if begun is None:
+            if self._reading.wanted:
+                await self._reading.read()
+                if self.runtime.draining:
+                    return False
             await self.runtime.gate.enter()
         try:
             return await (self.take_turn() if begun is None else self._run(begun))
@@ -212,10 +220,15 @@ class Actor:
     async def take_turn(self, *, alone: bool = False) -> bool:
         """Run the session's next turn until it rests. Whether there may be another."""
         taken = await self._begin(alone=alone)
+        self._reading.found.clear()
         match taken:
             case None:
                 self.stand(0)
                 return False
+            case Unprepared():
+                self.stand(taken.behind)
+                self._reading.want(taken)
+                return True
             case Reset():
                 self.was_reset(taken)
                 return True
@@ -249,6 +262,8 @@ class Actor:
             max_attempts=runtime.limits.max_attempts,
             alone=alone,
             tools=self.world.agent.tools,
+            preparers=runtime.preparers,
+            prepared=self._reading.found,
             stopping=runtime.stopping.is_set,
             now=self.world.clock.now(),
         )

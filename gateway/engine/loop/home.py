@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from gateway.engine.agent import AgentDef
@@ -14,7 +14,7 @@ from gateway.engine.kinds import SessionRef
 from gateway.engine.limits import Clock, Limits
 from gateway.engine.loop.gates import Gate
 from gateway.engine.model import Edition
-from gateway.engine.ports import EventSink, SessionStore
+from gateway.engine.ports import EventSink, Preparer, SessionStore
 from gateway.engine.records import TurnRecord
 from gateway.engine.steps.attempt import World
 from gateway.engine.steps.tasks import Tasks
@@ -30,6 +30,7 @@ class Home(Protocol):
     tasks: Tasks
     deciding: Tasks
     gate: Gate
+    preparers: Mapping[str, Preparer]
     owner: str
     shared: bool
     """Other processes may write to the store."""

@@ -57,6 +57,7 @@ class TurnHead:
     cancel: CancelReason | None
     source: str
     speaker: str | None
+    delivers: bool
     last_seq: int
 
 
@@ -110,6 +111,8 @@ class TurnRecord:
     """Index of the message that completed the turn."""
     error: str | None = None
     """JSON: message, phase, step or deadline."""
+    delivers: bool = False
+    """A delivery shows the turn somewhere: what becomes of it has to be told there."""
 
     last_seq: int = 0
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gateway.engine import events as ev
 from gateway.engine.agent import AgentDef
 from gateway.engine.decisions.attempts import Begun
+from gateway.engine.decisions.telling import told
 from gateway.engine.errors import FatalToolError
 from gateway.engine.kinds import Millis, SessionRef, TurnRow
 from gateway.engine.limits import Clock, Limits
@@ -234,7 +235,7 @@ class Attempt:
         self, writes: Writes, messages: Sequence[Message], events: Sequence[ev.TurnEvent]
     ) -> None:
         """Write, then remember, then tell."""
-        await self.world.store.commit(self.fence, writes)
+        await self.world.store.commit(self.fence, told(writes) if writes.turns else writes)
         await self.committed(writes, messages, events)
 
     async def committed(

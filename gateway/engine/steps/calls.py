@@ -12,6 +12,7 @@ from gateway.engine import events as ev
 from gateway.engine.decisions.closing import Closed
 from gateway.engine.decisions.keys import idempotency_key
 from gateway.engine.decisions.position import Owed
+from gateway.engine.decisions.telling import told
 from gateway.engine.errors import FatalToolError
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.records import (
@@ -243,7 +244,7 @@ async def run_local(scenery: Scenery, arguments: dict[str, object]) -> None:
                 attempt, str(error), phase="tool", step=scenery.owed.step, fatal=True
             )
             ending[:] = [_Settled(closed=closed, fatal=error)]
-            return closed.writes
+            return told(closed.writes)
         result = (
             shaped(value, attempt.world.limits.tool_result_bytes)
             if error is None

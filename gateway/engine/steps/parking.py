@@ -8,6 +8,7 @@ from functools import partial
 from gateway.engine import events as ev
 from gateway.engine.decisions.park import suspend
 from gateway.engine.decisions.position import Owed
+from gateway.engine.decisions.telling import card_view, told
 from gateway.engine.records import PARKED, Ask, RequestRecord, Writes
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.context import (
@@ -49,6 +50,13 @@ async def commit_park(attempt: Attempt, owed: Owed, asked: RequestParts) -> None
         digest=asked.digest,
         expires_at=asked.expires_at,
     )
+    view = card_view(
+        record,
+        request,
+        answerers=asked.body.answerers,
+        approvals=attempt.world.agent.approvals,
+        target=attempt.begun.opening.target,
+    )
     parked = replace(
         record,
         state="suspended",
@@ -58,11 +66,18 @@ async def commit_park(attempt: Attempt, owed: Owed, asked: RequestParts) -> None
         crashes=0,
         suspect=0,
         last_seq=attempt.seq,
+        delivers=record.delivers or view is not None,
     )
     started = attempt.steps.get(owed.step)
     let_go = () if started is None else (replace(started, body=PARKED, at=now),)
-    writes = Writes(
-        steps=let_go, events=(event_row(event, record.row),), turns=(parked,), requests=(request,)
+    writes = told(
+        Writes(
+            steps=let_go,
+            events=(event_row(event, record.row),),
+            turns=(parked,),
+            requests=(request,),
+            companions=() if view is None else (view,),
+        )
     )
     world = attempt.world
     decide = partial(suspend, fence=attempt.fence, writes=writes)

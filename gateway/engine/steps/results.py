@@ -17,6 +17,7 @@ from gateway.engine.decisions.closing import (
 )
 from gateway.engine.decisions.keys import keys_of
 from gateway.engine.decisions.position import Owed
+from gateway.engine.decisions.telling import call_ended
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject, Millis, Trust
 from gateway.engine.messages import Block, ToolCall, ToolResult
@@ -113,6 +114,7 @@ def result_writes(attempt: Attempt, owed: Owed, result: Result, *, append: bool 
         steps=(step,),
         events=(event_row(event, record.row, inline=not append),),
         turns=attempt.advanced(),
+        companions=call_ended(record, attempt.answers.values(), owed, now),
     )
     return Closed(writes, (event,), (message,) if append else (), record)
 

@@ -82,7 +82,8 @@ def declared(
 _SAVED = (
     "cancel text, cancel_at bigint, state text, surface text, edition text, opening bigint,"
     "started_at bigint, ended_at bigint, attempt_at bigint, ran bigint, attempts bigint,"
-    "crashes bigint, suspect bigint, alone boolean, request text, answer bigint, error text"
+    "crashes bigint, suspect bigint, alone boolean, request text, answer bigint, error text,"
+    "delivers boolean"
 )
 NEW_TURNS = declared(
     "new_turn",
@@ -112,7 +113,7 @@ TURNS = declared(
     "turns",
     f"id bigint, {_SAVED}",
     read="row cancel cancel_at state surface edition opening started_at ended_at attempt_at ran"
-    " attempts crashes suspect alone request answer error",
+    " attempts crashes suspect alone request answer error delivers",
 )
 CANCELS = declared("cancels", "turn bigint, reason text, at bigint")
 REQUESTS = declared(

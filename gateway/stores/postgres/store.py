@@ -78,7 +78,7 @@ class PostgresStore(Reads):
         timeout: float = 20.0,
         tool_limit: float = 5.0,
     ) -> None:
-        self.seam_version = 1
+        self.seam_version = 2
         self.dialect = "postgresql"
         self.capabilities = StoreCapabilities(rollback=True, durable=True, handle=True, shared=True)
         self._url = checked_url(url)

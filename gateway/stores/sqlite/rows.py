@@ -55,8 +55,8 @@ def reader(record: type[R], *flags: str) -> Callable[[Row], R]:
     return read
 
 
-read_turn = reader(TurnRecord, "alone")
-read_head = reader(TurnHead)
+read_turn = reader(TurnRecord, "alone", "delivers")
+read_head = reader(TurnHead, "delivers")
 read_message = reader(MessageRow)
 read_step = reader(StepRow, "done")
 read_event = reader(EventRow)

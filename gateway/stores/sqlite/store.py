@@ -73,7 +73,7 @@ class SqliteStore(ReadingStore):
     def __init__(
         self, path: str | Path, *, tool_limit: float = 5.0, lease: Millis = Millis(30_000)
     ) -> None:
-        self.seam_version = 1
+        self.seam_version = 2
         self.dialect = "sqlite"
         self.capabilities = StoreCapabilities(
             rollback=True, durable=True, handle=True, shared=False

@@ -4,7 +4,7 @@ in a line, and what a turn left."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -14,12 +14,12 @@ from typing_extensions import override
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import Json, Millis, SessionRef, SessionStatus, Speaker
+from gateway.engine.kinds import Json, Millis, SessionRef, SessionStatus, Speaker, TurnRow
 from gateway.engine.limits import SYSTEM_CLOCK, Clock, Limits
 from gateway.engine.messages import Message, ToolResult
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import PendingInput, TurnInput, TurnResult
-from gateway.engine.ports import EventSink, SessionStore
+from gateway.engine.ports import EventSink, Preparer, SessionStore
 from gateway.engine.records import MessageRow
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
@@ -29,6 +29,7 @@ from gateway.engine.wire.events import event_from
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.testing.crash import CrashingStore
+from tests.conformance.engine.ways.attentive import Attentive
 from tests.support.turns import calls, replies
 
 T = TypeVar("T")
@@ -136,6 +137,9 @@ class Bench:
     stores: list[Ground] = field(default_factory=list[Ground])
     runtimes: list[Runtime] = field(default_factory=list[Runtime])
     agents: dict[str, AgentDef] = field(default_factory=dict[str, AgentDef])
+    followed: set[TurnRow] = field(default_factory=set[TurnRow])
+    """Turns that a delivery shows; no write may leave it behind (``Attentive``)."""
+    silent: list[str] = field(default_factory=list[str])
 
     @property
     def store(self) -> Ground:
@@ -146,7 +150,7 @@ class Bench:
         return self.runtimes[-1]
 
     async def open(self) -> None:
-        ground = Ground(self.make())
+        ground = Ground(Attentive(self.make(), self.followed, self.silent))
         await ground.open()
         self.stores.append(ground)
 
@@ -176,6 +180,7 @@ class Bench:
         clock: Clock = SYSTEM_CLOCK,
         sink: EventSink | None = None,
         max_sessions: float = 1000,
+        preparers: Mapping[str, Preparer] | None = None,
     ) -> Runtime:
         self.agents.update({agent.name: agent for agent in agents})
         runtime = Runtime(
@@ -185,6 +190,7 @@ class Bench:
             limits=limits,
             clock=clock,
             max_sessions=max_sessions,
+            preparers=preparers,
         )
         self.runtimes.append(runtime)
         await runtime.start()
@@ -219,6 +225,7 @@ class Bench:
                 await runtime.stop(grace=0.5)
         for store in self.stores:
             await store.close()
+        assert not self.silent, "facts that nobody who watches is told of"
 
     def session(self, key: str = "s", agent: str = "june") -> Session:
         return self.runtime.session(agent, key)

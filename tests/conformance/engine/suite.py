@@ -66,6 +66,17 @@ from tests.conformance.engine.tools.gate import (
 from tests.conformance.engine.tools.guarantees import (
     TestTools,
 )
+from tests.conformance.engine.ways.decisions import (
+    TestDecisions,
+    TestWhereARequestIsShown,
+)
+from tests.conformance.engine.ways.endings import (
+    TestEndings,
+    TestEndingsByOthers,
+)
+from tests.conformance.engine.ways.preparing import (
+    TestPreparing,
+)
 
 __all__ = [
     "TestAcceptance",
@@ -74,8 +85,11 @@ __all__ = [
     "TestCancel",
     "TestCrashes",
     "TestDeadlines",
+    "TestDecisions",
     "TestDefaultAnswerers",
     "TestEditions",
+    "TestEndings",
+    "TestEndingsByOthers",
     "TestEndlessCalls",
     "TestEvents",
     "TestExpiry",
@@ -84,6 +98,7 @@ __all__ = [
     "TestModelRetries",
     "TestOnTurnError",
     "TestParks",
+    "TestPreparing",
     "TestProvenance",
     "TestReplace",
     "TestReplies",
@@ -97,5 +112,6 @@ __all__ = [
     "TestTaintGate",
     "TestToolErrors",
     "TestTools",
+    "TestWhereARequestIsShown",
     "TestWhoMayAnswer",
 ]

@@ -161,7 +161,7 @@ class CheckpointPromises:
         saved = replace(
             turn, state="failed", surface='{"deny":[]}', edition="e1", opening=0, ended_at=at(9),
             attempt_at=None, ran=at(0), attempts=2, crashes=1, suspect=3, alone=True, request="r1",
-            answer=7, error='{"message":"x"}', body="ignored", content=None,
+            answer=7, error='{"message":"x"}', delivers=True, body="ignored", content=None,
             content_hash="ignored", cancel=None, cancel_at=None,
         )  # fmt: skip
         await store.commit(fence, Writes(turns=(saved,)))

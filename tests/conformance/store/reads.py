@@ -7,7 +7,15 @@ from decimal import Decimal
 
 from gateway.engine.kinds import Millis, Role, SessionRef, TurnRow
 from gateway.engine.ports import STORE_SEAM_VERSION, SessionStore
-from gateway.engine.records import Ask, CancelMark, SessionPatch, TurnHead, Writes
+from gateway.engine.records import (
+    Ask,
+    CancelMark,
+    Plan,
+    SessionPatch,
+    SessionView,
+    TurnHead,
+    Writes,
+)
 from tests.conformance.store_kit import (
     OTHER,
     REF,
@@ -15,6 +23,7 @@ from tests.conformance.store_kit import (
     at,
     attempt,
     begin,
+    draft,
     event,
     look,
     message,
@@ -146,9 +155,24 @@ class ViewPromises:
         assert [head.turn_id for head in view.open] == ["t1", "t2", "t4"]
         assert view.open[0] == TurnHead(
             row=first.row, turn_id="t1", number=1, generation=0, state="running",
-            cancel="requested", source="slack", speaker="slack:T1:U1", last_seq=2,
+            cancel="requested", source="slack", speaker="slack:T1:U1", delivers=False, last_seq=2,
         )  # fmt: skip
         assert view.turn is None
+
+    async def test_a_view_says_which_of_the_open_turns_are_delivered(
+        self, store: SessionStore
+    ) -> None:
+        def decide(seen: SessionView) -> Plan[None]:
+            return Plan(None, Writes(new_turn=replace(draft(seen), delivers=True)))
+
+        await store.amend(REF, Ask(create=True), decide)
+        await accept(store, turn_id="t2")
+        view = await look(store, Ask(turn_id="t1"))
+        assert [head.delivers for head in view.open] == [True, False]
+        assert view.turn is not None
+        assert view.turn.delivers
+        (second, first) = await store.list_turns(ref=REF)
+        assert (first.turn.delivers, second.turn.delivers) == (True, False)
 
     async def test_a_view_shows_the_turn_it_is_asked_for(self, store: SessionStore) -> None:
         turn, fence = await begin(store)

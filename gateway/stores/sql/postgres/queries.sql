@@ -146,13 +146,14 @@ ARRAY(
 (SELECT coalesce(max(e.seq), 0) FROM gw.events e WHERE e.turn = t.id)
 
 -- name: head_columns
-t.id, t.turn_id, t.number, t.generation, t.state, t.cancel, t.source, t.speaker, {last_seq}
+t.id, t.turn_id, t.number, t.generation, t.state, t.cancel, t.source, t.speaker, t.delivers,
+{last_seq}
 
 -- name: turn_columns
 t.id, t.turn_id, t.number, t.generation, t.body, o.content, t.content_hash, t.source, t.speaker,
 t.queued_at, t.cancel, t.cancel_at, t.state, t.surface, t.edition, t.opening, t.started_at,
 t.ended_at, t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.answer,
-t.error, {last_seq}
+t.error, t.delivers, {last_seq}
 
 -- name: find_turn
 SELECT {turn_columns} FROM gw.turns t LEFT JOIN gw.openings o ON o.turn = t.id
@@ -353,7 +354,7 @@ turns_ AS (
   SET state = u.state, surface = u.surface, edition = u.edition, opening = u.opening,
     started_at = u.started_at, ended_at = u.ended_at, attempt_at = u.attempt_at, ran = u.ran,
     attempts = u.attempts, crashes = u.crashes, suspect = u.suspect, alone = u.alone,
-    request = u.request, answer = u.answer, error = u.error,
+    request = u.request, answer = u.answer, error = u.error, delivers = u.delivers,
     cancel = coalesce(u.cancel, t.cancel), cancel_at = coalesce(u.cancel_at, t.cancel_at)
   FROM g, <rows> WHERE t.id = u.id RETURNING t.id
 )

@@ -89,13 +89,14 @@ ORDER BY s.id
 (SELECT coalesce(max(e.seq), 0) FROM gw_events e WHERE e.turn = t.id)
 
 -- name: head_columns
-t.id, t.turn_id, t.number, t.generation, t.state, t.cancel, t.source, t.speaker, {last_seq}
+t.id, t.turn_id, t.number, t.generation, t.state, t.cancel, t.source, t.speaker, t.delivers,
+{last_seq}
 
 -- name: turn_columns
 t.id, t.turn_id, t.number, t.generation, t.body, o.content, t.content_hash, t.source, t.speaker, t.queued_at,
 t.cancel, t.cancel_at, t.state, t.surface, t.edition, t.opening, t.started_at, t.ended_at,
 t.attempt_at, t.ran, t.attempts, t.crashes, t.suspect, t.alone, t.request, t.answer, t.error,
-{last_seq}
+t.delivers, {last_seq}
 
 -- name: open_turns
 SELECT {head_columns} FROM gw_turns t WHERE t.session = ?1 AND t.state IN ('queued', 'running')
@@ -136,8 +137,8 @@ SELECT coalesce(max(id), 0) FROM gw_turns
 INSERT INTO gw_turns (
   id, session, turn_id, number, generation, body, content_hash, source, speaker, queued_at, cancel,
   cancel_at, state, surface, edition, opening, started_at, ended_at, attempt_at, ran, attempts,
-  crashes, suspect, alone, request, answer, error
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  crashes, suspect, alone, request, answer, error, delivers
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_opening
 INSERT INTO gw_openings (turn, content) VALUES (?, ?)
@@ -148,7 +149,8 @@ DELETE FROM gw_openings WHERE turn = ?
 -- name: save_turn
 UPDATE gw_turns SET
   state = ?, surface = ?, edition = ?, opening = ?, started_at = ?, ended_at = ?, attempt_at = ?,
-  ran = ?, attempts = ?, crashes = ?, suspect = ?, alone = ?, request = ?, answer = ?, error = ?
+  ran = ?, attempts = ?, crashes = ?, suspect = ?, alone = ?, request = ?, answer = ?, error = ?,
+  delivers = ?
 WHERE id = ?
 
 -- name: cancel_turn

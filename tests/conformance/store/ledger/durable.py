@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
 from gateway.engine.errors import DuplicateClaimError, LeaseLostError
@@ -16,7 +14,6 @@ from tests.conformance.store.ledger.incoming import ROWS, THREAD
 from tests.conformance.store.ledger.kit import (
     LAPSED,
     LONG,
-    LedgerStore,
     WithLedger,
     begun,
     held,
@@ -47,7 +44,7 @@ class DurableLedgerPromises(WithLedger):
             source="slack", event_id="E1", keys=("k1",), places=(THREAD,), pair=f"{THREAD}:B1"
         )
         before = (await ledger.known(asked), list(await ledger.deliveries()))
-        again = cast("LedgerStore", await reopen()).ledger
+        again = (await reopen()).ledger
         assert (await again.known(asked), list(await again.deliveries())) == before
         assert await again.installation("T1") == replace(ACME, version=1)
         assert await again.file("F1") == b"abc"
@@ -65,7 +62,7 @@ class DurableLedgerPromises(WithLedger):
         await begun(store, "t2")
         old = await take_one(ledger, lease=LAPSED)
         await ledger.journal(old.token, [part(old, ref="m1", state="live", acked=40)])
-        again = cast("LedgerStore", await reopen()).ledger
+        again = (await reopen()).ledger
         new = await take_one(again)
         assert (new.id, new.recovered, new.token) == (old.id, True, old.token + 1)
         assert [(one.ref, one.acked) for one in new.parts] == [("m1", 40)]
@@ -85,7 +82,7 @@ class DurableLedgerPromises(WithLedger):
         await ledger.settle(receipt(two, "due"))
         (event,) = await ledger.take_inbox("host-a", at(0), Millis(3_600_000), 5)
         assert await ledger.hold("socket", "host-a", Millis(3_600_000)) is True
-        again = cast("LedgerStore", await reopen()).ledger
+        again = (await reopen()).ledger
         found = {row.id: row.recovered for row in await take(again)}
         if store.capabilities.shared:
             assert found == {two.id: False}

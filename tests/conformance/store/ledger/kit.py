@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -30,18 +30,11 @@ LAPSED = Millis(0)
 SLACK = ("slack",)
 
 
-class LedgerStore(SessionStore, Protocol):
-    """A store that keeps the ways in and out, too."""
-
-    @property
-    def ledger(self) -> Ledger: ...
-
-
 class WithLedger:
     """Where every group of promises gets the ledger from."""
 
     @pytest.fixture
-    def ledger(self, store: LedgerStore) -> Ledger:
+    def ledger(self, store: SessionStore) -> Ledger:
         return store.ledger
 
 

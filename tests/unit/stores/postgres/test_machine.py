@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule, run_state_machine_as_test
 from typing_extensions import override
 
+from gateway.engine.ports import SessionStore
 from gateway.stores.postgres import PostgresStore
-from tests.conformance.store.ledger.kit import LedgerStore
 from tests.property.test_delivery_machine import DeliveryMachine
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
@@ -22,7 +22,7 @@ EMPTY = "TRUNCATE gw.sessions, gw.mailboxes, gw.turns, gw.requests, gw.deliverie
 def test_it_says_what_a_plain_list_says(postgres_url: str) -> None:
     class Machine(DeliveryMachine):
         @override
-        def make(self, path: Path) -> list[LedgerStore]:
+        def make(self, path: Path) -> list[SessionStore]:
             with psycopg.connect(postgres_url) as admin:
                 admin.execute(EMPTY)
             return [PostgresStore(postgres_url, connections=2)]

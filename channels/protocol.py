@@ -1,0 +1,361 @@
+"""What a channel is, and what it is handed: the two halves of the bargain between a platform's folder and
+the gateway around it.
+
+A channel knows its platform and nothing of sessions; the gateway knows sessions and nothing of platforms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Literal, Protocol
+
+from channels.contract import Answer, Control, Parsed, Replace, Route, SentOrNot, Verdict
+from gateway.engine.events import TurnEvent
+from gateway.engine.kinds import CancelReason, Json, JsonObject, Millis, Outcome, Speaker, TurnState
+from gateway.engine.ledger import Binding, Delivery, Ledger, Part, SettledState
+from gateway.engine.limits import Clock, Waits
+from gateway.engine.outcomes import Answered, Grant, Reset, Started, TurnInput, TurnResult
+from gateway.engine.struct import struct
+from gateway.engine.tool import Tool
+
+__all__ = [
+    "Card",
+    "Channel",
+    "ChannelContext",
+    "Conversing",
+    "Decider",
+    "Journal",
+    "PaceKey",
+    "Pacer",
+    "Sealer",
+    "TurnStream",
+    "TurnView",
+    "WhenSuspended",
+]
+
+TurnStream = AsyncIterator[TurnEvent]
+"""A turn's events from a delivery's ``seq`` on, in order and without a gap; it ends at the terminal event
+or while a request is open. Text that isn't committed yet may come again in other words."""
+
+WhenSuspended = Literal["raise", "queue"]
+PaceKey = tuple[str, str, str]
+"""Installation, method, and what the platform counts beside them (a channel's id), or nothing."""
+
+
+# -- what a renderer may look at -------------------------------------------------------------------------
+@struct(frozen=True, slots=True, kw_only=True)
+class Decider:
+    """One person's decision. ``by`` is an identity."""
+
+    by: str
+    value: Json
+    reason: str | None = None
+    at: Millis
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A request for a person's input, as it stands now.
+
+    ``outcome`` is ``None`` while it is open. ``call`` says what became of the call that asked: it
+    ``waits`` for the decision, ``runs`` under it, is ``done``, has ``failed``, or was ``dropped`` without
+    having run. ``successor`` is the request that took this one's place.
+    """
+
+    request: str
+    turn_id: str
+    name: str
+    tool: str
+    prompt: str
+    arguments: JsonObject
+    schema: JsonObject
+    answerers: JsonObject
+    digest: str
+    quorum: int
+    votes: tuple[Decider, ...]
+    created_at: Millis
+    expires_at: Millis | None
+    outcome: Outcome | None
+    decided: Decider | None
+    call: Literal["waits", "runs", "done", "failed", "dropped"]
+    why_dropped: CancelReason | None = None
+    successor: str | None = None
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """A turn as it stands now, as far as who renders it may know.
+
+    ``reference`` is what a person is given to quote; ``error`` is for the log, never for them. ``behind``
+    is the request that an earlier turn of the session is parked on, while this one waits for that.
+    """
+
+    turn_id: str
+    state: TurnState
+    reference: str
+    speaker: Speaker | None
+    event: JsonObject | None
+    cancelled: CancelReason | None = None
+    error: JsonObject | None = None
+    behind: Card | None = None
+
+
+# -- what delivering writes down -------------------------------------------------------------------------
+class Journal(Protocol):
+    """One claimed delivery, as long as this process may write to it.
+
+    Every method raises ``LeaseLostError`` once somebody else may have taken the delivery: who gets that
+    stops, and leaves the rest to them.
+    """
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """By number. The sequence that a renderer holds doesn't change; ask again after a write."""
+        ...
+
+    @property
+    def wanted(self) -> int:
+        """How much there is to tell by now, as of the last write."""
+        ...
+
+    @property
+    def recovered(self) -> bool:
+        """Whoever held the delivery before didn't let go of it in order: what a live part shows may be
+        more than its row says."""
+        ...
+
+    def outlasts(self, seconds: float) -> None:
+        """Make sure that the right to write holds for a call of this length, before it is made."""
+        ...
+
+    async def record(self, *parts: Part) -> None:
+        """Write parts, each over the one with its number. Before a call that can't be made twice, the
+        part it would make is written as ``opening``."""
+        ...
+
+    async def settle(  # noqa: PLR0913 - a receipt has these parts
+        self,
+        state: SettledState,
+        *,
+        satisfied: int,
+        seq: int,
+        hash: str | None = None,  # noqa: A002
+        ref: str | None = None,
+        lane: str | None = None,
+        places: tuple[Binding, ...] = (),
+        remind_at: Millis | None = None,
+    ) -> None:
+        """Let go, with a receipt: ``satisfied`` is the ``wanted`` that what is shown was rendered from.
+        Nothing can be written after it."""
+        ...
+
+
+class Pacer(Protocol):
+    """Keeps calls below what the platform allows, over all that this process sends."""
+
+    def ready(self, key: PaceKey) -> float:
+        """Seconds until a call is within its budget; 0 for now."""
+        ...
+
+    def take(self, key: PaceKey) -> None:
+        """A call is made."""
+        ...
+
+    def penalise(self, key: PaceKey, seconds: float) -> None:
+        """The platform refused one and said for how long."""
+        ...
+
+
+class Sealer(Protocol):
+    """Encrypts what must not lie readable in a database. ``about`` names what it belongs to: sealed for
+    one thing, it doesn't open as another."""
+
+    def seal(self, plain: bytes, about: str) -> bytes: ...
+
+    def open(self, sealed: bytes, about: str) -> bytes:
+        """Raises ``ConfigError`` when no key that is configured opens it."""
+        ...
+
+
+# -- the bargain -------------------------------------------------------------------------------------------
+class ChannelContext(Protocol):
+    """What the gateway does for a channel. Everything that reaches the store raises
+    ``StoreUnavailableError`` when it can't answer now; a webhook answers that with 503, so that the
+    platform sends again."""
+
+    @property
+    def agent(self) -> str: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def waits(self) -> Waits: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def pacer(self) -> Pacer: ...
+
+    @property
+    def sealer(self) -> Sealer | None:
+        """``None`` without ``GATEWAY_SECRET_KEYS``."""
+        ...
+
+    @property
+    def public_url(self) -> str | None:
+        """Where the world reaches this host, without a slash at the end."""
+        ...
+
+    # -- the way in ------------------------------------------------------------------------------------
+    async def receive(self, parsed: Parsed) -> Verdict:
+        """Judge a verified event. When this returns, the verdict and all that follows from it are
+        committed, and the platform may be told so."""
+        ...
+
+    async def run(
+        self,
+        message: str | TurnInput,
+        *,
+        session: str,
+        replace: Replace = False,
+        when_suspended: WhenSuspended = "raise",
+    ) -> TurnResult:
+        """Start a turn and wait until it rests: ended, or parked."""
+        ...
+
+    def run_stream(
+        self,
+        message: str | TurnInput,
+        *,
+        session: str,
+        replace: Replace = False,
+        when_suspended: WhenSuspended = "raise",
+    ) -> TurnStream:
+        """Start a turn and yield its events up to the terminal one or an open request."""
+        ...
+
+    async def run_detached(
+        self,
+        message: str | TurnInput,
+        *,
+        session: str,
+        replace: Replace = False,
+        when_suspended: WhenSuspended = "raise",
+    ) -> Started:
+        """Start a turn; it is committed when this returns."""
+        ...
+
+    async def run_delivered(
+        self,
+        message: str | TurnInput,
+        *,
+        session: str,
+        replace: Replace = False,
+        when_suspended: WhenSuspended = "raise",
+    ) -> Started:
+        """Start a turn that its channel renders where its ``target`` says. Raises
+        ``DeliverUnsupportedError``, and nothing was started then."""
+        ...
+
+    def resume_stream(  # noqa: PLR0913 - an answer has these parts
+        self,
+        turn_id: str,
+        input_id: str,
+        value: Json,
+        *,
+        session: str,
+        by: str | None = None,
+        granted: Grant | None = None,
+        reason: str | None = None,
+        digest: str | None = None,
+    ) -> TurnStream:
+        """Answer what a turn waits on and yield what comes of it."""
+        ...
+
+    async def resume_delivered(  # noqa: PLR0913 - an answer has these parts
+        self,
+        turn_id: str,
+        input_id: str,
+        value: Json,
+        *,
+        session: str,
+        by: str | None = None,
+        granted: Grant | None = None,
+        reason: str | None = None,
+        digest: str | None = None,
+    ) -> Answered:
+        """Answer what a turn waits on; its channel renders what comes of it. Raises
+        ``DeliverUnsupportedError``, and nothing was answered then."""
+        ...
+
+    async def reset_session(self, session: str) -> Reset: ...
+
+    # -- the way out -----------------------------------------------------------------------------------
+    def journal(self, delivery: Delivery) -> Journal:
+        """The journal of a delivery that this process has claimed."""
+        ...
+
+    async def turn(self, delivery: Delivery) -> TurnView: ...
+
+    async def card(self, request: str) -> Card | None: ...
+
+
+class Channel(Protocol):
+    source: str
+    """The name its turns carry, which a sender can't choose."""
+    tools: Sequence[Tool]
+    """Tools that its turns get, and no others."""
+
+    def routes(self) -> Iterable[Route]:
+        """Webhooks below ``/channels/<source>``."""
+        ...
+
+    async def start(self, ctx: ChannelContext) -> None:
+        """Once per process, before anything else; connections of its own begin here."""
+        ...
+
+    async def stop(self) -> None: ...
+
+    async def deliver(self, events: TurnStream, delivery: Delivery, ctx: ChannelContext) -> None:
+        """Show the state of a turn, or of one request of it, where ``delivery.target`` says, and settle
+        it in ``ctx.journal(delivery)``.
+
+        Raises ``RetryLater``, ``Undeliverable`` or ``LeaseLostError``, nothing else.
+        """
+        ...
+
+    async def deliver_resume(
+        self, events: TurnStream, delivery: Delivery, ctx: ChannelContext
+    ) -> None:
+        """The same for a delivery that has shown something before: ``events`` begin behind
+        ``delivery.seq``."""
+        ...
+
+    async def reconcile(self, delivery: Delivery) -> SentOrNot:
+        """What became of the part whose send was begun and never confirmed (state ``opening``)."""
+        ...
+
+
+class Conversing(Channel, Protocol):
+    """A channel on which people press buttons, and are told privately what came of it."""
+
+    async def say(self, reply: JsonObject, words: str) -> None:
+        """Tell one person something, where ``reply`` (of what they did) says. At most once, and without
+        an error to anybody if it can't be told."""
+        ...
+
+    async def may_decide(self, answer: Answer, policy: str | None) -> bool | None:
+        """Whether the platform knows this person as one of ours: no guest, of no other organisation,
+        unless the channel opens ``policy`` to those. ``None``: it can't be told now."""
+        ...
+
+    def deciders(self, answerers: JsonObject) -> str:
+        """Who may decide, in words for a person of this platform."""
+        ...
+
+    async def act(self, control: Control, card: Card | None) -> None:
+        """Do what concerns no turn: show all arguments, open a form, greet, note that the app is gone.
+        ``card`` is the request that it names. Raises ``RetryLater``."""
+        ...
