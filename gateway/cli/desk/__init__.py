@@ -57,6 +57,30 @@ class Desk(Protocol):
         limit: int = 50,
     ) -> list[JsonObject]: ...
 
+    async def verdicts(
+        self,
+        *,
+        event: str | None = None,
+        place: str | None = None,
+        turn_id: str | None = None,
+        source: str | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]:
+        """How events were judged, the latest first: ``source``, ``event``, ``verdict``, ``rule``,
+        ``place``, ``speaker``, ``agent``, ``session``, ``turn_id``, ``said``, ``copies``, ``at``."""
+        ...
+
+    async def deliveries(
+        self, *, state: str | None = None, turn_id: str | None = None, limit: int = 50
+    ) -> list[JsonObject]: ...
+
+    async def delivery(self, id: int) -> JsonObject:  # noqa: A002
+        ...
+
+    async def retry_delivery(self, id: int) -> JsonObject:  # noqa: A002
+        """Make a dead delivery due again; as it is then."""
+        ...
+
     async def decide(
         self, request: JsonObject, value: Json, *, reason: str | None = None
     ) -> JsonObject:

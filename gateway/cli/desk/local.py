@@ -8,11 +8,14 @@ what was left unfinished like any other.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import cast
 
 from gateway.cli.problem import Problem
 from gateway.config import Settings
 from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import Json, JsonObject, SessionRef, Speaker
+from gateway.engine.ledger import DeliveryState
+from gateway.engine.limits import SYSTEM_CLOCK
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import TurnRecord
@@ -22,6 +25,7 @@ from gateway.engine.wire import message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
 from gateway.host.api import archived, check_session_key
+from gateway.outbox.listing import delivery_json, find_delivery, retry_delivery, verdict_json
 
 MOST = 500
 """Rows that are looked at for a count or a filter."""
@@ -111,6 +115,30 @@ class LocalDesk:
         )
         return [views.audit_json(row) for row in found]
 
+    async def verdicts(
+        self,
+        *,
+        event: str | None = None,
+        place: str | None = None,
+        turn_id: str | None = None,
+        source: str | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]:
+        found = await self._store.ledger.verdicts(
+            source=source, event=event, place=place, turn_id=turn_id, limit=limit
+        )
+        return [verdict_json(row) for row in found]
+
+    async def deliveries(
+        self, *, state: str | None = None, turn_id: str | None = None, limit: int = 50
+    ) -> list[JsonObject]:
+        wanted = cast("DeliveryState | None", state)
+        found = await self._store.ledger.deliveries(state=wanted, turn_id=turn_id, limit=limit)
+        return [delivery_json(row) for row in found]
+
+    async def delivery(self, id: int) -> JsonObject:  # noqa: A002
+        return delivery_json(await find_delivery(self._store.ledger, id))
+
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
         found = Session(self._reading(), SessionRef(agent, session))
         return views.snapshot_json(await found.snapshot(turn_id), session)
@@ -152,6 +180,10 @@ class LocalDesk:
             digest=str(request.get("digest")),
         )
         return views.answered_json(found, answered)
+
+    async def retry_delivery(self, id: int) -> JsonObject:  # noqa: A002
+        now = SYSTEM_CLOCK.now()
+        return delivery_json(await retry_delivery(self._store.ledger, id, now))
 
     async def start(
         self, agent: str, session: str, message: str, *, turn_id: str | None = None

@@ -92,6 +92,27 @@ class RemoteDesk:
             query["before"] = str(before)
         return _items(await self._get("/audit", query), "audit")
 
+    async def verdicts(
+        self,
+        *,
+        event: str | None = None,
+        place: str | None = None,
+        turn_id: str | None = None,
+        source: str | None = None,
+        limit: int = 50,
+    ) -> list[JsonObject]:
+        query = _query(event=event, place=place, turn_id=turn_id, source=source, limit=str(limit))
+        return _items(await self._get("/verdicts", query), "verdicts")
+
+    async def deliveries(
+        self, *, state: str | None = None, turn_id: str | None = None, limit: int = 50
+    ) -> list[JsonObject]:
+        query = _query(state=state, turn_id=turn_id, limit=str(limit))
+        return _items(await self._get("/deliveries", query), "deliveries")
+
+    async def delivery(self, id: int) -> JsonObject:  # noqa: A002
+        return object_of(await self._get(f"/deliveries/{id}"))
+
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
         return object_of(await self._get(_turn(agent, session, turn_id)))
 
@@ -114,6 +135,9 @@ class RemoteDesk:
             body["reason"] = reason
         path = f"/approvals/{segment(text_of(request.get('id')))}"
         return object_of(await self._post(path, body))
+
+    async def retry_delivery(self, id: int) -> JsonObject:  # noqa: A002
+        return object_of(await self._post(f"/deliveries/{id}/retry", {}))
 
     async def start(
         self, agent: str, session: str, message: str, *, turn_id: str | None = None

@@ -1,0 +1,104 @@
+"""``gateway why``: what became of something that came in, and by which rule."""
+
+from __future__ import annotations
+
+import click
+
+from gateway.cli.base import Command, pass_out
+from gateway.cli.commands.common import LIMIT, SEARCHED, cut, now
+from gateway.cli.desk import Desk
+from gateway.cli.out import Out, Part
+from gateway.cli.problem import Problem
+from gateway.cli.seat import at_desk
+from gateway.cli.text import count
+from gateway.cli.timeline import text_of, whole
+from gateway.engine.kinds import JsonObject
+from gateway.intake.rules import meaning
+from gateway.outbox.reference import reference_of
+
+STYLE = {
+    "accepted": ("✓", "green"),
+    "queued": ("·", "cyan"),
+    "held": ("⏸", "yellow"),
+    "duplicate": ("–", "dim"),
+    "loop": ("✗", "red"),
+    "policy": ("✗", "yellow"),
+}
+_SHORTEST = 4
+"""Characters that the beginning of an id needs."""
+
+
+@click.command(cls=Command, short_help="Why an event did or didn't start a turn.")
+@click.argument("what", metavar="EVENT|PLACE|TURN")
+@LIMIT
+@pass_out
+def why(out: Out, what: str, limit: int) -> None:
+    """The verdict on an event, by its id; or all of a place (a thread, also as <channel>:<ts>) or of a
+    turn, by its id or by the reference that a person was given. It shows no message text."""
+    with at_desk(out) as (portal, desk):
+        found = portal.call(verdicts_of(desk, what, limit))
+        where = desk.where
+    if not found:
+        raise Problem(
+            "not_found",
+            f"no event, place or turn {what!r} is known at {where}",
+            fix="gateway turns list",
+            status=404,
+        )
+    if out.json:
+        out.data([*found])
+        return
+    for place, row in enumerate(found):
+        if place:
+            out.say()
+        _show(out, row)
+    cut(out, found, limit)
+
+
+async def verdicts_of(desk: Desk, what: str, limit: int) -> list[JsonObject]:
+    """Whatever of the three it names, else what ends or begins so among the latest."""
+    for named in (
+        await desk.verdicts(event=what, limit=limit),
+        await desk.verdicts(place=what, limit=limit),
+        await desk.verdicts(turn_id=what, limit=limit),
+    ):
+        if named:
+            return named
+    latest = await desk.verdicts(limit=SEARCHED)
+    return [row for row in latest if _means(row, what)][:limit]
+
+
+def _means(row: JsonObject, what: str) -> bool:
+    place, turn = text_of(row.get("place")), text_of(row.get("turn_id"))
+    if turn and reference_of(turn) == what:
+        return True
+    if len(what) < _SHORTEST:
+        return False
+    ending = f":{what}"
+    begins = text_of(row.get("event")).startswith(what)
+    return begins or place.endswith(ending) or turn.endswith(ending)
+
+
+def _show(out: Out, row: JsonObject) -> None:
+    word, rule = text_of(row.get("verdict")), text_of(row.get("rule"))
+    mark, style = STYLE.get(word, ("–", ""))
+    told = meaning(rule)
+    because = f": {told}" + (f" ({rule})" if told != rule else "")
+    copies = whole(row.get("copies"))
+    rows: list[tuple[str, Part]] = [
+        ("event", f"{text_of(row.get('event'))} from {text_of(row.get('source'))}"),
+        ("verdict", (f"{mark} {word.replace('_', ' ')}{because}", style)),
+    ]
+    rows += [(n, given) for n in ("place", "speaker", "session") if (given := text_of(row.get(n)))]
+    if turn := text_of(row.get("turn_id")):
+        rows.append(("turn", f"{turn} → gateway turns show {turn}"))
+    if said := text_of(row.get("said")):
+        rows.append(("told", f'"{said}"'))
+    when = out.when(whole(row.get("at")), now())
+    rows.append(
+        (
+            "when",
+            when + (f", and {count(copies - 1, 'copy', 'copies')} since" if copies > 1 else ""),
+        )
+    )
+    out.fields(rows)

@@ -1,0 +1,142 @@
+"""Somebody decided about a request: who they are, whether that is what they saw, and what comes of it.
+
+Every click ends in a word. One that was taken needs none: the card shows it. The same person with the
+same value is taken once however often it is said, so acting on a click again after a crash tells nobody
+that they were too late for themselves.
+"""
+
+from __future__ import annotations
+
+from channels.contract import MISSING, Answer, Control, Word
+from gateway.approvals import words as deciding
+from gateway.approvals.authorise import decide_as
+from gateway.approvals.reading import read_card
+from gateway.engine.decisions.park import request_body
+from gateway.engine.errors import (
+    AlreadyAnsweredError,
+    AuthorizeHookError,
+    InvalidInputError,
+    ResumeAuthorizationError,
+    StaleAnswerError,
+)
+from gateway.engine.kinds import Json, JsonObject, Millis
+from gateway.engine.records import RequestSummary
+from gateway.engine.wire import dumps
+from gateway.intake import words
+from gateway.intake.acting.means import Came, Later, Means, Settled, settle
+from gateway.intake.looks import next_look
+
+
+async def answer(means: Means, given: Answer, since: Millis) -> Came:
+    """Act on a decision that came in at ``since``. Raises ``StoreUnavailableError``."""
+    found = await means.runtime.store.find_request(given.request)
+    if found is None or found.ref.agent != means.agent:
+        return _forged(means, given)
+    shown = await stands_for(means, given.shown, found, since) if given.shown else True
+    if isinstance(shown, Later):
+        return shown
+    if not shown:
+        return _forged(means, given)
+    body = request_body(found.request.body)
+    if given.value is MISSING:
+        return await _form(means, given, found)
+    policy = body.answerers.get("policy")
+    allowed = await means.channel.may_decide(given, policy if isinstance(policy, str) else None)
+    if allowed is None:
+        return _ended(means, given, found, "policy", "unchecked", words.UNSURE)
+    if not allowed:
+        told = deciding.not_yours(means.channel.deciders(body.answerers))
+        return _ended(means, given, found, "policy", "outsider", told)
+    return await _decide(means, given, found, given.value, body.answerers)
+
+
+async def stands_for(
+    means: Means, shown: str, found: RequestSummary, since: Millis
+) -> bool | Later:
+    """Whether the message that was pressed on is one that shows this request. A card may be seen
+    before its receipt is in the books; then it is looked at again."""
+    ledger = means.runtime.store.ledger
+    delivery = await ledger.shown_at(means.source, shown)
+    if delivery is not None:
+        return delivery.request == found.request.id
+    views = await ledger.deliveries(turn_id=found.request.turn_id)
+    unsure = any(
+        view.request == found.request.id and view.state in {"due", "sending"} for view in views
+    )
+    at = next_look(since, means.clock.now()) if unsure else None
+    return False if at is None else Later(at, "the message isn't known yet")
+
+
+async def _form(means: Means, given: Answer, found: RequestSummary) -> Settled:
+    card = await read_card(means.runtime.store, given.request)
+    if card is None or card.outcome is not None:
+        return _ended(means, given, found, "accepted", "no-longer-needed", deciding.NOT_NEEDED)
+    reply: JsonObject = {**given.reply, "request": given.request}
+    asked = Control(
+        event_id=given.event_id,
+        keys=given.keys,
+        kind="form",
+        by=given.by,
+        post=given.shown or None,
+        reply=reply,
+    )
+    await means.channel.act(asked, card)
+    return settle(means, given, "accepted", "form:opened", turn=found.request.turn)
+
+
+async def _decide(
+    means: Means, given: Answer, found: RequestSummary, value: Json, who: JsonObject
+) -> Settled:
+    session = means.runtime.session(found.ref.agent, found.ref.key)
+    request = found.request
+    try:
+        done = await decide_as(
+            session,
+            found,
+            value,
+            by=given.by.id,
+            principal=given.by,
+            reason=given.reason,
+            # A message shows one request, and a request that is asked anew gets another id: what the
+            # stored request says is what was shown.
+            digest=given.digest or request.digest,
+        )
+    except AlreadyAnsweredError:
+        return await _late(means, given, found, value)
+    except StaleAnswerError:
+        return _ended(means, given, found, "accepted", "no-longer-needed", deciding.NOT_NEEDED)
+    except ResumeAuthorizationError:
+        told = deciding.not_yours(means.channel.deciders(who))
+        return _ended(means, given, found, "policy", "not-yours", told)
+    except InvalidInputError as error:
+        return _ended(means, given, found, "accepted", "invalid-answer", words.invalid(str(error)))
+    except AuthorizeHookError:
+        return _ended(means, given, found, "accepted", "hook-failed", words.UNCHECKED)
+    rule = "decided" if done.decided else "voted"
+    return settle(means, given, "accepted", rule, turn=request.turn)
+
+
+async def _late(means: Means, given: Answer, found: RequestSummary, value: Json) -> Settled:
+    """Somebody was faster, or a deadline; unless this very answer was taken before a crash."""
+    card = await read_card(means.runtime.store, given.request)
+    if card is None:
+        return _ended(means, given, found, "accepted", "no-longer-needed", deciding.NOT_NEEDED)
+    mine = (given.by.id, dumps(value))
+    decided = card.decided
+    taken = card.votes if decided is None else (*card.votes, decided)
+    if mine in {(one.by, dumps(one.value)) for one in taken}:
+        return settle(means, given, "accepted", "decided", turn=found.request.turn)
+    return _ended(means, given, found, "accepted", "already-decided", deciding.already(card))
+
+
+def _forged(means: Means, given: Answer) -> Settled:
+    """It names a request that this message doesn't show. Who sent it learns no more than that."""
+    told = deciding.NOT_NEEDED
+    return settle(means, given, "policy", "forged-answer", say=told, reply=given.reply)
+
+
+def _ended(
+    means: Means, given: Answer, found: RequestSummary, word: Word, rule: str, say: str
+) -> Settled:
+    turn = found.request.turn
+    return settle(means, given, word, rule, turn=turn, say=say, reply=given.reply)
