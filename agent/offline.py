@@ -22,6 +22,7 @@ _AMOUNT = re.compile(r"\$\s?(\d+(?:\.\d{1,2})?)")
 _NOTE = re.compile(
     r"\bnote\b.*?\d{4}\s*[:,-]?\s*(?:that\s+)?(?P<note>\S.*)", re.IGNORECASE | re.DOTALL
 )
+_SAID = re.compile(r'<message mark="(\w+)"[^>]*>\n(.*)\n</message mark="\1">\s*\Z', re.DOTALL)
 _SMALL_TALK = (
     (r"\b(thanks?|thank you|cheers)\b", "You're welcome!"),
     (r"^\W*(hi|hello|hey|good (morning|afternoon|evening))\b", f"Hello, I'm June. {HELP}"),
@@ -46,12 +47,12 @@ class Result:
 
 
 def reply(request: ModelRequest) -> ModelReply:
-    results = _latest(request)
+    said, results = _said(request), _latest(request)
     if not results:
-        return _open(request.text)
+        return _open(said)
     orders = [result.order for result in results if result.order]
-    if orders and len(orders) == len(results) and _wants_refund(request.text):
-        named = _AMOUNT.search(request.text)
+    if orders and len(orders) == len(results) and _wants_refund(said):
+        named = _AMOUNT.search(said)
         return _together(
             ModelReply.call(
                 "issue_refund",
@@ -61,6 +62,13 @@ def reply(request: ModelRequest) -> ModelReply:
             for order in orders
         )
     return ModelReply.say("\n".join(map(_tell, results)))
+
+
+def _said(request: ModelRequest) -> str:
+    """What was said. A channel puts it in an envelope that names who spoke, behind what stands above
+    it in the thread."""
+    found = _SAID.search(request.text)
+    return request.text if found is None else found[2]
 
 
 def _open(text: str) -> ModelReply:

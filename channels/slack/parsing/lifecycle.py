@@ -12,7 +12,6 @@ changed has ``edited``. A removed root that has replies changes into a ``tombsto
 from __future__ import annotations
 
 from channels.contract import Control, Inbound, Parsed
-from channels.slack import policy
 from channels.slack.parsing import keys, opening
 from channels.slack.parsing.envelope import (
     Envelope,
@@ -28,7 +27,7 @@ from channels.slack.parsing.identity import Installed, Person, author
 from channels.slack.parsing.messages import HEARD
 from channels.slack.parsing.opening import Spot
 from channels.slack.parsing.voices import bot_ids, is_ours
-from channels.slack.policy import SlackRules
+from channels.slack.policy import SlackRules, may_talk
 from gateway.engine.kinds import JsonObject
 from gateway.engine.struct import replace
 
@@ -77,7 +76,7 @@ def _edited(
         return ignored(envelope, "not_addressed", "subtype", why, place=place)
     found = opening.inbound(envelope, me, rules, at, now)
     known = {"place": place, "speaker": found.speaker.id}
-    if found.author == "external" and not policy.may_talk(rules, at.channel):
+    if found.author == "external" and not may_talk(rules, at.channel):
         why = f"the author is of another organisation, and {at.channel} isn't opened to those"
         return ignored(envelope, "policy", "external", why, **known)
     earlier = opening.addressed(envelope, me, rules, before, at) if before else found.addressed

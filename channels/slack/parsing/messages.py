@@ -9,13 +9,12 @@ mentions us comes twice, as ``message`` and as ``app_mention``, in any order.
 from __future__ import annotations
 
 from channels.contract import Parsed
-from channels.slack import policy
 from channels.slack.parsing import keys
 from channels.slack.parsing.envelope import Envelope, ignored, kind_of, obj, slack_id, text
 from channels.slack.parsing.identity import Installed, Person, author
 from channels.slack.parsing.opening import Spot, addressed, inbound, spot
 from channels.slack.parsing.voices import bot_ids, is_ours, mentions_us, signed
-from channels.slack.policy import SlackRules
+from channels.slack.policy import SlackRules, may_talk
 from gateway.engine.kinds import JsonObject
 from gateway.engine.struct import replace
 
@@ -58,7 +57,7 @@ def _by_person(envelope: Envelope, me: Installed, rules: SlackRules, at: Spot) -
     how = addressed(envelope, me, rules, event, at)
     found = inbound(envelope, me, rules, at, event)
     known = {"place": at.place.key, "speaker": person.speaker.id}
-    if found.author == "external" and not policy.may_talk(rules, at.channel):
+    if found.author == "external" and not may_talk(rules, at.channel):
         why = f"the author is of another organisation, and {at.channel} isn't opened to those"
         said = ignored(envelope, "policy", "external", why, **known)
         if how in ("none", "thread"):

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 from channels.contract import Addressed, Author, FileRef, Inbound, Place
-from channels.slack import policy
 from channels.slack.parsing import keys
 from channels.slack.parsing.envelope import (
     Envelope,
@@ -25,7 +24,7 @@ from channels.slack.parsing.envelope import (
 )
 from channels.slack.parsing.identity import Installed, Person, author
 from channels.slack.parsing.voices import bot_ids, bot_name, is_ours, mentions_us, signed, us
-from channels.slack.policy import SlackRules
+from channels.slack.policy import SlackRules, follow, replaces
 from channels.slack.words import inward
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.struct import replace, struct
@@ -111,9 +110,9 @@ def inbound(
         text=plain.text,
         files=tuple(_files(post)),
         root_is_ours=_root_is_ours(envelope, me, post),
-        follow=policy.follow(rules, at.channel),
+        follow=follow(rules, at.channel),
         pair=keys.pair(me.key, at.channel, at.root, bot_name(post)) if bot else None,
-        replace=policy.replaces(rules),
+        replace=replaces(rules),
         event=_event(envelope, at, post, person, plain),
         target=keys.target(
             installation=me.key,

@@ -16,6 +16,8 @@ from gateway.engine.kinds import JsonObject
 from gateway.engine.struct import struct
 
 _IDENTITY = re.compile(r"slack:[TE][A-Z0-9]{1,30}:([UW][A-Z0-9]{1,30})")
+IDENTITY = re.compile(r"\b(slack:[TE][A-Z0-9]{1,30}:[UW][A-Z0-9]{1,30})\b")
+"""One within a text; splitting by it leaves it standing."""
 _CONFIGURED = re.compile(
     r"<@([UW][A-Z0-9]{1,30})(?:\|[^<>|]*)?>|<!subteam\^(S[A-Z0-9]{1,30})(?:\|[^<>|]*)?>"
     r"|@?([UWS][A-Z0-9]{1,30})"

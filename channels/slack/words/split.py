@@ -62,7 +62,7 @@ Measure = Callable[[str], int]
 
 def units(text: str) -> int:
     """Length as Slack may count it: in UTF-16, where an emoji is two."""
-    return len(text) + sum(letter > "\uffff" for letter in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def guarded_units(text: str) -> int:

@@ -11,9 +11,10 @@ import pytest
 
 from gateway.definition import load_agent
 from gateway.engine.agent import AskedRequest
-from gateway.engine.kinds import Json
+from gateway.engine.kinds import Json, Speaker
 from gateway.engine.outcomes import PendingInput, TurnInput, TurnResult
 from gateway.engine.runtime import Runtime
+from gateway.intake.envelope import wrap
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
@@ -82,6 +83,23 @@ async def test_typed_questions(text: str, said: str, shop: Shop) -> None:
     result = await shop.says(text)
     assert result.status == "completed"
     assert said in (result.text or "")
+
+
+async def test_what_comes_by_a_channel_is_read_without_its_envelope(shop: Shop) -> None:
+    ada = Speaker(id="slack:T1:U1045", name="order 1046", level="provider")
+    above = "".join(f"{wrap(text, turn_id='t0', speaker=ada)}\n" for text in ("1045?", "refund it"))
+    for text, said in (
+        ("where is order 1042?", "Order 1042"),
+        ("and 1043?", "Order 1043"),
+        ("sorry, 1044", "Order 1044"),
+        ("it said </message>\nabout 1042", "Order 1042"),
+    ):
+        result = await shop.says(above + wrap(text, turn_id="t1", speaker=ada))
+        assert (result.text or "").startswith(said)
+        assert (result.text or "").count("Order") == 1
+    asked = await shop.says(wrap("refund 1042, it arrived broken", turn_id="t1", speaker=ada))
+    assert asked.request is not None
+    assert asked.request.prompt == "Refund $42.50 on order 1042, card ending 4242?"
 
 
 async def test_a_note_is_there_for_the_next_question(shop: Shop) -> None:

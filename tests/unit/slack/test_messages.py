@@ -48,6 +48,7 @@ def test_a_mention_opens_a_turn_in_its_own_thread() -> None:
     )
     assert found.target == {
         "source": "slack",
+        "lane": "slack:T1:C1:1700000000.000100",
         "installation": "T1",
         "team": "T1",
         "channel": "C1",

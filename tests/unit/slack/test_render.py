@@ -7,17 +7,17 @@ import random
 import pytest
 
 from channels.slack.render import (
-    layout,
     message_blocks,
     notice,
     plain_blocks,
+    stream_chunks,
     task_chunks,
     text_chunks,
     to_append,
 )
 from channels.slack.words.doc import Task
 from channels.slack.words.guard import guarded
-from channels.slack.words.split import MOST_PARTS, Slice, cut, units
+from channels.slack.words.split import Slice, cut, units
 from tests.unit.slack.words.oracle import live, mentioning
 from tests.unit.slack.words.sixteen import SIXTEEN
 
@@ -86,7 +86,8 @@ def test_a_message_is_never_empty_and_never_of_too_many_blocks() -> None:
     assert message_blocks("", Slice(0, 0), []) == [{"type": "markdown", "text": "…"}]
     assert message_blocks("", Slice(0, 0), [], NOTE) == [{"type": "markdown", "text": NOTE}]
     assert message_blocks("", Slice(0, 0), [DONE])[0]["type"] == "task_card"
-    assert len(message_blocks("Hi", Slice(0, 2), [DONE] * 80)) == 50
+    many = [Task(str(at), "Looking", "complete", at) for at in range(80)]
+    assert len(message_blocks("Hi" * 80, Slice(0, 160), many)) <= 50
     assert plain_blocks("", Slice(0, 0)) != []
     assert notice("", Slice(0, 0)) == "…"
 
@@ -101,11 +102,35 @@ def test_refused_markdown_is_said_in_rich_text() -> None:
     assert len(notice("a & b " * 2_000, Slice(0, 12_000), NOTE)) <= 4_000
 
 
-def test_an_answer_is_laid_out_in_parts_or_as_a_file() -> None:
-    paragraph = "The order left the house. " * 20 + "\n\n"
-    parts, file = layout(paragraph * 40)
-    assert (len(parts), file) == (2, False)
-    parts, file = layout(paragraph * 40 * MOST_PARTS)
-    assert (len(parts), file) == (1, True)
-    assert parts[0].start == 0
-    assert layout("") == ((Slice(0, 0),), False)
+def test_words_and_tasks_are_streamed_in_the_order_of_the_turn() -> None:
+    text = "Let me look!\n\nIt is <!here>."
+    task = Task("c1", "Looking up order 1042", "complete", 12)
+    part = Slice(0, len(text))
+    chunks = stream_chunks(text, part, None, [task], last=True, note=NOTE)
+    assert [chunk.get("text", chunk.get("title")) for chunk in chunks] == [
+        "Let me look!",
+        "Looking up order 1042",
+        f"{guarded('It is <!here>.')}\n\n{NOTE}",
+    ]
+    blocks = message_blocks(text, part, [task], NOTE)
+    assert [block.get("text", block.get("title")) for block in blocks] == [
+        chunk.get("text", chunk.get("title")) for chunk in chunks
+    ]
+
+
+def test_a_task_that_stands_there_is_told_again_only_when_it_changed() -> None:
+    text, task = "Let me look!", Task("c1", "Looking", "complete", 12)
+    part = Slice(0, 12)
+    assert stream_chunks(text, part, 12, [task], sent=["c1"], whole=12) == []
+    changed = stream_chunks(text, part, 12, [task], sent=["c1"], stale=["c1"], whole=12)
+    assert [chunk["type"] for chunk in changed] == ["task_update"]
+
+
+@pytest.mark.parametrize("name", SIXTEEN)
+def test_a_message_that_ends_holds_nothing_back(name: str) -> None:
+    """As the model's next message begins in a new paragraph, that says the same as not stopping."""
+    text = f"{SIXTEEN[name].rstrip()}\n\nAnd so on <!here>."
+    part, end = Slice(0, len(text)), len(SIXTEEN[name].rstrip())
+    first = to_append(text, Slice(0, end), None, last=False, flush=True)
+    then = to_append(text, part, end, last=True, whole=end)
+    assert first + then == guarded(text)

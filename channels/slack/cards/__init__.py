@@ -1,0 +1,1 @@
+"""A request for a person's decision, as Slack shows it and lets it be answered."""

@@ -1,0 +1,132 @@
+"""Slack's webhook: judged over the raw bytes, stored, and only then acknowledged.
+
+Wire (docs.slack.dev, "The Events API", "Handling user interaction", "Slash commands"): events, clicks and
+commands may all come to one address. Slack waits three seconds for a 2xx and otherwise sends an event again,
+up to three times, unless the refusal carries ``X-Slack-No-Retry: 1``; clicks and commands come once. A
+submitted form is closed by an empty 200, and kept open with remarks by ``response_action: errors``, keyed
+by ``block_id``. ``url_verification`` wants its challenge back.
+
+Between bytes and 200 no call to Slack is made, and nothing of the agent's is run: one look for the
+installation, for a form one at its request, then the commit.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from channels.contract import MISSING, Answer, HookReply, HookRequest, Ignored, Parsed, Route
+from channels.protocol import ChannelContext
+from channels.slack.approve import FormErrors, completed
+from channels.slack.parse import Envelope, Handshake, Installed, parse, read, read_socket
+from channels.slack.policy import SlackRules
+from channels.slack.verify import MAX_BODY, Refused, check
+from gateway.engine.errors import StoreUnavailableError
+from gateway.engine.kinds import JsonObject
+from gateway.values import Secret
+
+__all__ = ["Homes", "Ingress"]
+
+NO_RETRY = {"X-Slack-No-Retry": "1"}
+TEXT = {"Content-Type": "text/plain; charset=utf-8"}
+JSON = {"Content-Type": "application/json"}
+
+log = logging.getLogger("gateway.slack")
+
+
+class Homes(Protocol):
+    """Where the app is installed."""
+
+    async def installed(self, key: str) -> Installed | None:
+        """Ourselves there, without asking Slack. Raises ``StoreUnavailableError``."""
+        ...
+
+
+class Ingress:
+    """What comes in from Slack, by webhook or by socket. ``refused`` counts what wasn't let in, by
+    reason; nothing of that is stored."""
+
+    def __init__(self, secrets: Sequence[Secret], rules: SlackRules, homes: Homes) -> None:
+        self.refused: Counter[str] = Counter()
+        self._secrets = secrets
+        self._rules = rules
+        self._homes = homes
+        self._ctx: ChannelContext | None = None
+
+    def begin(self, ctx: ChannelContext) -> None:
+        self._ctx = ctx
+
+    def routes(self) -> list[Route]:
+        return [Route(method="POST", handler=self.handle, body_limit=MAX_BODY)]
+
+    # -- HTTP ------------------------------------------------------------------------------------------
+    async def handle(self, request: HookRequest) -> HookReply:
+        verified = check(self._secrets, request.headers.items(), request.body, request.at)
+        if isinstance(verified, Refused):
+            return self._refuse(verified)
+        found = read(verified, request.headers.get("content-type", ""))
+        if isinstance(found, Refused):
+            return self._refuse(found)
+        if isinstance(found, Handshake):
+            return HookReply(200, found.answer.encode(), TEXT)
+        try:
+            answer = await self.take(found)
+        except StoreUnavailableError:
+            log.warning("slack: %s can't be stored now, Slack is to send it again", found.event_id)
+            return HookReply(503, b"this can't be stored now: send it again", TEXT)
+        return HookReply() if answer is None else HookReply(200, json.dumps(answer).encode(), JSON)
+
+    def _refuse(self, refused: Refused) -> HookReply:
+        """Who isn't let in may be Slack all the same, with a clock or a secret that is about to be put
+        right; what is no payload stays none."""
+        self.refused[refused.reason] += 1
+        more = {} if refused.status == 401 else NO_RETRY
+        return HookReply(refused.status, refused.why.encode(), {**TEXT, **more})
+
+    # -- either way --------------------------------------------------------------------------------------
+    async def take_frame(self, kind: str, payload: object) -> JsonObject | None:
+        """An envelope's content, as it came by socket. Raises ``StoreUnavailableError``, and it must
+        not be acknowledged then."""
+        found = read_socket(kind, payload)
+        if isinstance(found, Refused):
+            self.refused[found.reason] += 1
+        return await self.take(found) if isinstance(found, Envelope) else None
+
+    async def take(self, envelope: Envelope) -> JsonObject | None:
+        """Have it judged. When this returns, that is committed, and what it returns is the answer to
+        Slack. Raises ``StoreUnavailableError``."""
+        ctx = self._ctx
+        if ctx is None:
+            raise StoreUnavailableError("the channel hasn't started yet", fix="send it again")
+        parsed = parse(envelope, await self._homes.installed(envelope.installation), self._rules)
+        if envelope.kind == "rate_limited":
+            log.warning("slack: events of %s are held back by Slack", envelope.installation)
+        if isinstance(parsed, Answer) and parsed.value is MISSING:
+            filled = await _filled(ctx, parsed)
+            if isinstance(filled, FormErrors):
+                _ = await ctx.receive(_unfit(parsed))
+                return {"response_action": "errors", "errors": dict(filled.errors)}
+            parsed = filled
+        _ = await ctx.receive(parsed)
+        return None
+
+
+async def _filled(ctx: ChannelContext, answer: Answer) -> Answer | FormErrors:
+    """The answer with what was picked or typed as its value. One whose request is gone stays without:
+    it has become needless, which is for others to say."""
+    card = await ctx.card(answer.request)
+    return answer if card is None else completed(answer, card.schema)
+
+
+def _unfit(answer: Answer) -> Parsed:
+    """The person is told in the form itself; the request stays open."""
+    return Ignored(
+        event_id=answer.event_id,
+        verdict="unsupported",
+        rule="form-errors",
+        reason="what was typed doesn't fit the request, which the form says",
+        speaker=answer.by.id,
+    )

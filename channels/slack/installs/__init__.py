@@ -1,0 +1,1 @@
+"""Where the app is installed, and the token that opens each place."""

@@ -1,0 +1,150 @@
+"""The writer against the emulator over HTTP: what the model of Slack leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from channels.slack.api import SlackWeb
+from channels.slack.emulator.faults import CALL_FAULTS
+from channels.slack.parsing import keys
+from gateway.engine.kinds import JsonObject
+from gateway.testing.slack import Fault, Playground, Shown, playground
+from gateway.testing.time import ScaledTime
+from tests.unit.slack.writing.rig import Beat, End, Park, Rig, Turn, Use, say
+
+STORY: list[Beat] = [
+    say("Let me look into that for you!", every=0.5),
+    Use("c1", 2.0),
+    say("Order 1042 left the house on Monday and will be with you on Friday.", every=0.9),
+    End(),
+]
+
+
+class OneToken:
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def token(self, installation: str) -> str | None:
+        del installation
+        return self._token
+
+    async def renewed(self, installation: str, stale: str) -> str | None:
+        del installation, stale
+        return None
+
+
+@asynccontextmanager
+async def acme(speed: float = 100.0) -> AsyncIterator[tuple[Playground, SlackWeb, ScaledTime]]:
+    time = ScaledTime(speed)
+    async with playground(time) as ground:
+        api = SlackWeb(OneToken(ground.june.token), ground.slack.api_url, waits=time)
+        await api.open()
+        try:
+            yield ground, api, time
+        finally:
+            await api.close()
+
+
+async def told(
+    beats: Sequence[Beat], ground: Playground, api: SlackWeb, time: ScaledTime
+) -> tuple[Rig, list[Shown]]:
+    asked = await ground.ada.say(ground.support, "where is order 1042?")
+    target = keys.target(
+        installation=ground.acme.id,
+        team=ground.acme.id,
+        channel=ground.support.id,
+        thread=asked.ts,
+        recipient=(ground.ada.id, ground.acme.id),
+    )
+    rig = Rig(Turn(beats, time, time.clock), api, time, time.clock, target=target)
+    await rig.deliver()
+    return rig, ground.slack.thread(ground.support, asked.ts)[1:]
+
+
+def read(shown: Sequence[Shown]) -> list[list[str]]:
+    return [
+        [str(block.get("text", block.get("title"))).strip() for block in message.blocks]
+        for message in shown
+    ]
+
+
+async def test_a_reply_with_a_task() -> None:
+    async with acme() as (ground, api, time):
+        _, shown = await told(STORY, ground, api, time)
+        assert read(shown) == [
+            [
+                "Let me look into that for you!",
+                "Find order",
+                "Order 1042 left the house on Monday and will be with you on Friday.",
+            ]
+        ]
+        assert [task.status for task in shown[0].tasks] == ["complete"]
+        journal = ground.slack.journal
+        assert journal.calls[0].method == "agents.sessions.setStatus"
+        assert not journal.overlaps
+        assert not journal.limited
+        assert all(call.ok for call in journal.calls)
+        assert ground.slack.status(ground.support, shown[0].ts) in {"", "active"}
+
+
+async def test_a_parked_turn_is_suspended_until_somebody_decides() -> None:
+    async with acme() as (ground, api, time):
+        beats: list[Beat] = [say("I'll ask."), Park(), say("It is refunded."), End()]
+        _, shown = await told(beats, ground, api, time)
+        assert read(shown) == [["I'll ask."], ["It is refunded."]]
+        told_of = [
+            call.arguments.get("session_status") or call.arguments.get("status")
+            for call in ground.slack.journal.of("agents.sessions.setStatus", "chat.stopStream")
+        ]
+        assert told_of[0] == "processing"
+        assert "suspended" in told_of
+        assert told_of[-1] == "active"
+
+
+async def test_a_file_of_the_answer_lies_in_the_thread() -> None:
+    async with acme() as (ground, api, time):
+        given: JsonObject = {"name": "list.md", "text": "- one\n"}
+        beats: list[Beat] = [say("Here."), Use("f1", 0.1, tool="attach_file", given=given), End()]
+        await told(beats, ground, api, time)
+        (file,) = ground.slack.world.files.values()
+        assert (file.name, file.body, file.ready) == ("list.md", b"- one\n", True)
+        assert list(file.shares) == [ground.support.id]
+
+
+async def test_a_stream_is_turned_over_before_it_dies() -> None:
+    async with acme(speed=400.0) as (ground, api, time):
+        text = " ".join(f"Line {n} of what takes long to say." for n in range(60))
+        _, shown = await told([say(text, every=10.0, size=40), End()], ground, api, time)
+        assert "".join(" ".join(m.text for m in shown).split()) == "".join(text.split())
+        assert len(shown) >= 2
+        assert not any(message.broken for message in shown)
+
+
+FAULTS = sorted(CALL_FAULTS - {"user_stops"})
+METHODS = [
+    "agents.sessions.setStatus",
+    "chat.startStream",
+    "chat.appendStream",
+    "chat.stopStream",
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", FAULTS)
+async def test_a_fault_leaves_no_trace(kind: str, method: str) -> None:
+    async with acme() as (ground, api, time):
+        fault = ground.slack.faults.add(Fault(kind, method, seconds=2.0))  # type: ignore[arg-type]
+        _, shown = await told(STORY, ground, api, time)
+        assert fault.struck == 1
+        assert read(shown) == [
+            [
+                "Let me look into that for you!",
+                "Find order",
+                "Order 1042 left the house on Monday and will be with you on Friday.",
+            ]
+        ]
+        assert not any(message.broken or message.streaming == "in_progress" for message in shown)
+        assert not ground.slack.pinged
