@@ -101,7 +101,7 @@ class Settings:
     """Field → where its value came from."""
     environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
     """What a channel or an agent's services are built from: all variables, with the settings of
-    ``gateway.toml`` under their variable's name."""
+    ``gateway.toml`` under their variable's name, and a secret where only its place was named."""
 
     @override
     def __repr__(self) -> str:
@@ -146,10 +146,10 @@ class Settings:
         return tuple(found)
 
     def missing(self, channel: str) -> tuple[str, ...]:
-        """The settings that would turn a channel on; none when it is."""
+        """The settings that would turn a channel on; none when it is, or needs none of ours."""
         return tuple(
             " or ".join(names)
-            for names in CHANNEL_NEEDS[channel]
+            for names in CHANNEL_NEEDS.get(channel, ())
             if not any(getattr(self, BY_ENV[name].field) for name in names)
         )
 
@@ -212,6 +212,8 @@ class _Loader:
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     origins: dict[str, str] = field(default_factory=dict[str, str])
     problems: list[str] = field(default_factory=list[str])
+    found: dict[str, str] = field(default_factory=dict[str, str])
+    """Secrets that stood elsewhere, under their variables' names."""
 
     def load(self, toml: Path | None, dotenv: Path | None) -> Settings:
         document, lines = self._document(toml)
@@ -220,7 +222,7 @@ class _Loader:
         local = self._dotenv(dotenv)
         self._variables(local, ".env")
         self._variables(self.environ, "environment")
-        self.environ = {**lent, **local, **self.environ}
+        self.environ = {**lent, **local, **self.environ, **self.found}
         tokens = self._tokens(tables)
         self._contradictions(tokens)
         if self.problems:
@@ -281,6 +283,8 @@ class _Loader:
     def _set(self, row: Setting, raw: str, origin: str) -> None:
         try:
             value = self._indirect(raw) if row.mask == "all" else raw
+            self.found.pop(row.env, None)
+            self.found |= {} if value == raw else {row.env: value}
             self.values[row.field] = row.parse(value)
             self.origins[row.field] = origin
         except ValueError as error:

@@ -7,6 +7,7 @@ anything starts, and all are reported together.
 from __future__ import annotations
 
 from gateway.definition.author import Agent, Reply, Schedule, Target
+from gateway.definition.channels import ChannelFactory
 from gateway.definition.choice import SCRIPTED, ModelFactory, ScriptedFactory
 from gateway.definition.load import BUILT_IN_SOURCES, Loaded, load_agent
 from gateway.definition.problems import DefinitionError, Problem
@@ -15,6 +16,7 @@ __all__ = [
     "BUILT_IN_SOURCES",
     "SCRIPTED",
     "Agent",
+    "ChannelFactory",
     "DefinitionError",
     "Loaded",
     "ModelFactory",

@@ -81,23 +81,3 @@ def read_prompts(package: Package, findings: Findings) -> tuple[str, dict[str, s
             else:
                 findings.warn(package.show(path), None, "is empty, so it changes nothing")
     return base, overlays
-
-
-def list_channels(package: Package, findings: Findings, *, run: bool) -> tuple[str, ...]:
-    """The channels' names. ``run`` also imports each and looks for its ``channel(env)``."""
-    names: list[str] = []
-    for path in entries(package.root / "channels"):
-        place = package.show(path)
-        if path.suffix != ".py" or not path.is_file():
-            hint = (
-                f"its prompt goes to instructions.{path.stem}.md" if path.suffix == ".md" else _HIDE
-            )
-            findings.warn(place, None, "is ignored: a channel is a .py file", hint)
-            continue
-        names.append(path.stem)
-        module = package.run(f"channels/{path.name}", findings) if run else None
-        if module is not None and not callable(getattr(module, "channel", None)):
-            findings.error(
-                place, None, "defines no channel", "write def channel(env): return …_channel(env)"
-            )
-    return tuple(names)

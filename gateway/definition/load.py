@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 from gateway.definition.agentfile import AgentFile
 from gateway.definition.author import Agent, Reply, Schedule
+from gateway.definition.channels import ChannelFactory, load_channels
 from gateway.definition.choice import ModelChoice, ModelFactory, ScriptedFactory
-from gateway.definition.layout import check_layout, list_channels, read_prompts
+from gateway.definition.layout import check_layout, read_prompts
 from gateway.definition.modules import Package
 from gateway.definition.parkcheck import check_parks, policies, uses_services
 from gateway.definition.problems import DefinitionError, Findings, Problem, in_order
@@ -32,9 +33,9 @@ BUILT_IN_SOURCES = frozenset({"api", "chat", "cli", "console", "cron", "timer", 
 class Loaded:
     """An agent directory that holds together.
 
-    ``definition`` is complete but for its services, which ``start`` builds. ``notes`` says what
-    of it this release doesn't act on: schedules are checked but not run, channels are found but
-    not mounted.
+    ``definition`` is complete but for its services, which ``start`` builds. ``channels`` make those
+    of its channels, if it was loaded to run them. ``notes`` says what of it this release doesn't act
+    on: schedules are checked but not run.
     """
 
     path: Path
@@ -43,7 +44,7 @@ class Loaded:
     env: Mapping[str, str]
     skills: tuple[Skill, ...] = ()
     schedules: Mapping[str, Schedule]
-    channels: tuple[str, ...] = ()
+    channels: Mapping[str, ChannelFactory] = field(default_factory=dict[str, ChannelFactory])
     warnings: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
 
@@ -97,10 +98,11 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
 ) -> Loaded:
     """Read an agent directory. Raises ``DefinitionError`` with everything that is wrong with it.
 
-    ``model`` goes before the agent's own. ``offline``, or the model ``scripted``, takes the model
-    that ``scripted`` makes of ``offline.py``; otherwise ``model_factory`` makes one of the name.
-    Where a factory is missing the agent gets a model that refuses to be called, which is enough to
-    check a directory. ``sources`` are those that exist without a file in ``channels/``.
+    ``run_channels`` runs the files in ``channels/``, too. ``model`` goes before the agent's own.
+    ``offline``, or the model ``scripted``, takes the model that ``scripted`` makes of ``offline.py``;
+    otherwise ``model_factory`` makes one of the name. Where a factory is missing the agent gets a
+    model that refuses to be called, which is enough to check a directory. ``sources`` are those that
+    exist without a file in ``channels/``.
     """
     root = Path(path)
     if not root.is_dir():
@@ -138,7 +140,8 @@ class _Parts:
     tools: dict[str, Tool]
     skills: tuple[Skill, ...]
     schedules: dict[str, Schedule]
-    channels: tuple[str, ...]
+    channel_names: tuple[str, ...]
+    channels: dict[str, ChannelFactory]
 
 
 def _read(package: Package, findings: Findings, *, run_channels: bool) -> _Parts:
@@ -148,6 +151,7 @@ def _read(package: Package, findings: Findings, *, run_channels: bool) -> _Parts
     tools = load_tools(package, findings)
     if skills:
         tools[READ_SKILL] = read_skill(skills)
+    named, channels = load_channels(package, findings, run=run_channels)
     parts = _Parts(
         file=AgentFile(package, findings),
         prompt=prompt,
@@ -155,7 +159,8 @@ def _read(package: Package, findings: Findings, *, run_channels: bool) -> _Parts
         tools=tools,
         skills=skills,
         schedules=load_schedules(package, findings),
-        channels=list_channels(package, findings, run=run_channels),
+        channel_names=named,
+        channels=channels,
     )
     parts.file.check(_tool_names(package, tools), overlays)
     _read_code(package, parts.file, findings)
@@ -207,7 +212,7 @@ def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
     agent = parts.file.agent
     if agent is None or not isinstance(cast("object", agent.surfaces), Mapping):
         return
-    known = {*sources, *parts.channels}
+    known = {*sources, *parts.channel_names}
     for source in agent.surfaces:
         if source not in known:
             parts.file.warn(
@@ -220,15 +225,10 @@ def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
 
 def _notes(parts: _Parts, package: Package) -> tuple[Problem, ...]:
     """What is there but waits for a later release."""
-    found = [
-        *((f"channels/{name}", "is found; channels aren't mounted yet") for name in parts.channels),
-        *((f"schedules/{name}", "is valid; schedules don't run yet") for name in parts.schedules),
-    ]
-    notes: list[Problem] = []
-    for stem, said in found:
-        file = next(package.root.glob(f"{stem}.*"), package.root / stem)
-        notes.append(Problem(package.show(file), None, said))
-    return in_order(notes)
+    folder = package.root / "schedules"
+    files = (next(folder.glob(f"{name}.*"), folder / name) for name in parts.schedules)
+    said = "is valid; schedules don't run yet"
+    return in_order([Problem(package.show(file), None, said) for file in files])
 
 
 # -- assembly --------------------------------------------------------------------------------------

@@ -131,10 +131,13 @@ class Package:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a file that calls sys.exit() is a mistake too
-            self._report(relative, error, findings)
+            self.report(relative, error, findings)
             return None
 
-    def _report(self, relative: str, error: BaseException, findings: Findings) -> None:
+    def report(
+        self, relative: str, error: BaseException, findings: Findings, when: str = "on import"
+    ) -> None:
+        """What a file raised, as a finding at the author's own last line on the way to it."""
         if isinstance(error, ToolDefinitionError) and error.line:
             findings.error(self.show(error.file), error.line, error.reason, error.fix)
             return
@@ -151,7 +154,7 @@ class Package:
             fix = self._missing_module(error.name)
         elif isinstance(error, TypeError) and (unknown := _UNKNOWN.search(message)):
             fix = _options(unknown["taker"], unknown["name"])
-        findings.error(file, line, f"fails on import: {message}", fix)
+        findings.error(file, line, f"fails {when}: {message}", fix)
 
     def _place(self, relative: str, error: BaseException) -> tuple[str, int | None]:
         """The last line of the author's own code on the way to the error."""

@@ -14,10 +14,17 @@ from zoneinfo import ZoneInfo
 
 from gateway.definition.author import Missed, Schedule, Target
 from gateway.definition.cron import cron_problem, parse_duration
-from gateway.definition.frontmatter import FrontMatter, check_keys, split
 from gateway.definition.modules import Package
 from gateway.definition.problems import Findings, did_you_mean
-from gateway.definition.source import assignment_line, entries, parse, read_text
+from gateway.definition.source import (
+    FrontMatter,
+    assignment_line,
+    check_keys,
+    entries,
+    parse,
+    read_text,
+    split,
+)
 
 _KEYS = ("cron", "timezone", "target", "missed", "within", "seed")
 _MISSED = cast("tuple[str, ...]", get_args(Missed))

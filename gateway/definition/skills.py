@@ -11,9 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.definition.frontmatter import FrontMatter, check_keys, split
 from gateway.definition.problems import Findings
-from gateway.definition.source import entries, is_private, read_text
+from gateway.definition.source import (
+    FrontMatter,
+    check_keys,
+    entries,
+    is_private,
+    read_text,
+    split,
+)
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.tool import InvalidToolInput, Tool
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gateway.host.embed import Context, Mounted, create_runtime, mount_agent
+    from gateway.host.channels.context import Context
+    from gateway.host.embed import Mounted, create_runtime, mount_agent
     from gateway.host.serving import Serving, serve
 
 __all__ = ["Context", "Mounted", "Serving", "create_runtime", "mount_agent", "serve"]
 
 _HOMES = {
-    "Context": "gateway.host.embed",
+    "Context": "gateway.host.channels.context",
     "Mounted": "gateway.host.embed",
     "Serving": "gateway.host.serving",
     "create_runtime": "gateway.host.embed",

@@ -12,6 +12,7 @@ from gateway.engine.errors import BusyError, NotFoundError
 from gateway.engine.kinds import Millis
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
+from gateway.host.channels.registry import Registry
 from gateway.host.metrics import Metrics
 from gateway.host.problems import BadRequestError
 from gateway.host.shapes import KEY_CHARACTERS, KEY_LENGTH, NO_DOTS
@@ -29,20 +30,20 @@ class DrainingError(BusyError):
 
 @dataclass(kw_only=True)
 class Api:
-    """``agent`` answers at ``chat_path``. ``channels`` are the mounted ones, by name; ``missing``
-    says for each that is off which settings would turn it on."""
+    """``agent`` answers at ``chat_path``."""
 
     runtime: Runtime
     agent: str
     tokens: tuple[ApiToken, ...] = ()
     chat_path: str = "/message"
-    channels: tuple[str, ...] = ()
-    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    registry: Registry = field(default_factory=Registry)
     metrics: Metrics = field(default_factory=Metrics)
     heartbeat: float = 15.0
     """Seconds between comments on a silent stream."""
     stall: float = 30.0
     """Seconds that a reader may leave a full connection unread."""
+    hook_patience: float = 5.0
+    """Seconds that a platform may take to send a webhook's body."""
     version: str = ""
     started_at: Millis = Millis(0)
     draining: bool = False
@@ -50,9 +51,9 @@ class Api:
     streams: set[OpenStream] = field(default_factory=set["OpenStream"])
 
     @property
-    def can_deliver(self) -> bool:
-        """Whether ``?deliver=1`` can be honoured: only a channel renders."""
-        return bool(self.channels)
+    def channels(self) -> tuple[str, ...]:
+        """The mounted ones, by name."""
+        return tuple(self.registry.channels)
 
     @property
     def body_bytes(self) -> int:

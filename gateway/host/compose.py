@@ -12,15 +12,22 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from channels.protocol import Sealer
 from gateway.config import CHANNEL_NEEDS, Settings
 from gateway.definition import SCRIPTED, Loaded, Reply, load_agent
 from gateway.engine.errors import ConfigError
-from gateway.engine.limits import SYSTEM_CLOCK, Clock
+from gateway.engine.limits import SYSTEM_CLOCK, SYSTEM_WAITS, Clock, Waits
 from gateway.engine.ports import EventSink, Model, SessionStore
 from gateway.engine.runtime import Runtime
 from gateway.host.api import Api
+from gateway.host.channels.context import Surroundings
+from gateway.host.channels.equipping import preparers, with_tools
+from gateway.host.channels.registry import Registry, build
+from gateway.host.channels.waking import WakingSink
+from gateway.host.channels.ways import Ways
 from gateway.host.metrics import MeteredSink, Metrics
 from gateway.release import version
+from gateway.sealing import make_sealer
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.values import ApiToken
@@ -28,12 +35,19 @@ from gateway.values import ApiToken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """All the parts of one process, running."""
+    """All the parts of one process, running. ``ways`` are there where its channels work."""
 
     settings: Settings
     loaded: Loaded
     runtime: Runtime
     api: Api
+    ways: Ways | None = None
+
+    async def stop(self, grace: float) -> None:
+        """First what is on its way out is put down and the channels' connections go, then the turns."""
+        if self.ways is not None:
+            await self.ways.stop()
+        await self.runtime.stop(grace)
 
 
 @asynccontextmanager
@@ -42,30 +56,45 @@ async def open_host(
     *,
     tokens: tuple[ApiToken, ...] | None = None,
     offline: bool = False,
+    works: bool = False,
     clock: Clock = SYSTEM_CLOCK,
+    waits: Waits = SYSTEM_WAITS,
 ) -> AsyncGenerator[Host, None]:
     """Everything but the socket: store open, agent loaded, runtime started; all closed at the end.
 
     ``tokens`` go before those of the settings; ``offline`` takes the scripted model whatever keys
-    are set. Raises ``ConfigError`` for what can't work, before any turn runs.
+    are set. ``works``: its channels are started and their deliveries sent; else they are known, and
+    another process's to serve. Raises ``ConfigError`` for what can't work, before any turn runs.
     """
-    loaded = await asyncio.to_thread(load, settings, offline=offline)
+    loaded, registry = await asyncio.to_thread(_load_with_channels, settings, offline)
     release = await asyncio.to_thread(version)
-    definition = await loaded.start()
     metrics = Metrics()
+    around = Surroundings(
+        registry=registry,
+        metrics=metrics,
+        waits=waits,
+        sealer=_sealer(settings),
+        public_url=settings.public_url,
+    )
+    definition = with_tools(await loaded.start(), registry.channels)
     async with AsyncExitStack() as cleanup:
         store = await _opened_store(settings, cleanup)
         cleanup.push_async_callback(definition.model.close)
         runtime = Runtime(
             {definition.name: definition},
             store,
-            MeteredSink(make_sink(settings), metrics),
+            WakingSink(MeteredSink(make_sink(settings), metrics)),
             limits=settings.limits,
             clock=clock,
             max_sessions=settings.max_sessions,
+            preparers=preparers(registry.channels),
         )
         cleanup.push_async_callback(_stopped, runtime)
+        ways = Ways(runtime, definition.name, around) if works and registry.channels else None
         await runtime.start()
+        if ways is not None:
+            cleanup.push_async_callback(ways.stop)
+            await ways.start()
         yield Host(
             settings=settings,
             loaded=loaded,
@@ -75,12 +104,25 @@ async def open_host(
                 agent=definition.name,
                 tokens=settings.api_tokens if tokens is None else tokens,
                 chat_path=settings.chat_path,
-                missing={name: settings.missing(name) for name in CHANNEL_NEEDS},
+                registry=registry,
                 metrics=metrics,
                 version=release,
                 started_at=clock.now(),
             ),
+            ways=ways,
         )
+
+
+def _load_with_channels(settings: Settings, offline: bool) -> tuple[Loaded, Registry]:
+    loaded = load(settings, offline=offline)
+    channels = build(loaded.channels, settings.environ, settings.missing)
+    missing = {name: settings.missing(name) for name in CHANNEL_NEEDS}
+    return loaded, Registry(channels=channels, missing=missing)
+
+
+def _sealer(settings: Settings) -> Sealer | None:
+    keys = [key.value for key in settings.secret_keys]
+    return make_sealer(keys) if keys else None
 
 
 async def _opened_store(settings: Settings, cleanup: AsyncExitStack) -> SessionStore:
@@ -126,6 +168,7 @@ def load(settings: Settings, *, offline: bool = False) -> Loaded:
     loaded = load_agent(
         settings.agent,
         env=settings.environ,
+        run_channels=True,
         model=settings.model,
         model_factory=lambda name: _provider_model(settings, name),
         scripted=_scripted_model,

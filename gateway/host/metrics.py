@@ -27,11 +27,19 @@ class Metrics:
     parks: int = 0
     calls: Counter[Labels] = field(default_factory=Counter[Labels])
     tokens: Counter[Labels] = field(default_factory=Counter[Labels])
+    hooks: Counter[Labels] = field(default_factory=Counter[Labels])
+    verdicts: Counter[Labels] = field(default_factory=Counter[Labels])
     readers: int = 0
     readers_cut: int = 0
 
     def request(self, route: str, method: str, status: int) -> None:
         self.requests[("route", route), ("method", method), ("status", str(status))] += 1
+
+    def hook(self, channel: str, status: int) -> None:
+        self.hooks[("channel", channel), ("status", str(status))] += 1
+
+    def verdict(self, source: str, word: str) -> None:
+        self.verdicts[("source", source), ("verdict", word)] += 1
 
     def event(self, event: ev.TurnEvent) -> None:
         """Count a durable event. Deltas don't come here: they are many and say nothing."""
@@ -63,6 +71,8 @@ class Metrics:
         out += _family("gateway_parks_total", "Requests for a person's input.", self.parks)
         out += _family("gateway_tool_calls_total", "Tool calls that ended here.", self.calls)
         out += _family("gateway_tokens_total", "Tokens of committed model steps.", self.tokens)
+        out += _family("gateway_webhooks_total", "Webhooks of channels, answered.", self.hooks)
+        out += _family("gateway_verdicts_total", "Inbound events, as judged.", self.verdicts)
         out += _family("gateway_sse_cut_total", "Readers cut for being slow.", self.readers_cut)
         gauges = {**gauges, "gateway_sse_connections": ("Open event streams.", self.readers)}
         for name, (about, value) in gauges.items():

@@ -17,6 +17,7 @@ PATH_PARAMETERS: dict[str, JsonObject] = {
     "history": HISTORY,
     "turn_id": text("A turn of this session."),
     "id": text("The opaque id of a request."),
+    "delivery": text("The number of a delivery.", pattern="^[0-9]{1,18}$"),
     "name": text("A mounted channel."),
     "tail": text("A path of the channel's own."),
 }

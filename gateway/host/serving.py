@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,8 +35,10 @@ STUCK_SECONDS = 30.0
 CLOSE_SECONDS = 5.0
 COLLECT_EVERY = 10_000
 """Objects made before the garbage collector looks at the young ones; a step makes hundreds."""
-IDLE = frozenset({"GATEWAY_PUBLIC_URL", "GATEWAY_SECRET_KEYS", "GATEWAY_TRUSTED_PROXIES"})
-"""Settings that are checked, shown and not acted on yet; those of the channels are, too."""
+IDLE = frozenset({"GATEWAY_TRUSTED_PROXIES"})
+"""Settings that are checked, shown and not acted on yet; those of channels that aren't there are, too."""
+READY_MADE = frozenset({"slack"})
+"""Channels that an agent only needs a file to have."""
 
 Die = Callable[[int], object]
 
@@ -74,9 +76,13 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
     _close_in_children(listening)
     try:
         token = make_cli_token()
-        async with open_host(settings, tokens=(*settings.api_tokens, token)) as host:
-            for told in (*idle_settings(settings), *host.loaded.warnings, *host.loaded.notes):
+        async with open_host(settings, tokens=(*settings.api_tokens, token), works=True) as host:
+            idle = idle_settings(settings, host.loaded.channels)
+            for told in (*idle, *host.loaded.warnings, *host.loaded.notes):
                 log.warning("%s", told)
+            for name in host.loaded.channels:
+                if missing := host.api.registry.missing.get(name):
+                    log.warning("channel %s is off: set %s", name, ", ".join(missing))
             settle_memory()
             runner = HostRunner(make_app(host.api), shutdown_timeout=CLOSE_SECONDS)
             await runner.setup()
@@ -93,19 +99,27 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
     return 0
 
 
-def idle_settings(settings: Settings) -> list[str]:
-    """One warning for each setting that is set and does nothing in this release: whoever set it
-    counts on it."""
+def idle_settings(settings: Settings, channels: Collection[str] = ()) -> list[str]:
+    """One warning for each setting that is set and does nothing here: whoever set it counts on it.
+    ``channels`` are those that the agent has."""
     unset = Settings()
     told: list[str] = []
     for row in ROWS:
         channel = row.env.partition("_")[0].lower()
-        if row.env in IDLE or channel in CHANNEL_NEEDS:
-            value = getattr(settings, row.field)
-            if row.field in settings.origins or value != getattr(unset, row.field):
-                why = "has no channels" if channel in CHANNEL_NEEDS else "does nothing with it"
-                told.append(f"{row.env} is set, but this release of the gateway {why}")
+        if channel in CHANNEL_NEEDS:
+            why = None if channel in channels else _no_channel(channel)
+        else:
+            why = "this release of the gateway does nothing with it" if row.env in IDLE else None
+        value = getattr(settings, row.field)
+        if why and (row.field in settings.origins or value != getattr(unset, row.field)):
+            told.append(f"{row.env} is set, but {why}")
     return told
+
+
+def _no_channel(name: str) -> str:
+    if name in READY_MADE:
+        return f"the agent has no channels/{name}.py that would use it"
+    return f"this release of the gateway has no channel {name}"
 
 
 def _bind(settings: Settings) -> socket.socket:
@@ -147,7 +161,7 @@ async def _run(host: Host, how: Serving, url: str) -> None:
         await how.stop.wait()
         log.info("stopping: no new turns, running steps finish or stay at their checkpoint")
         host.api.drain()
-        await host.runtime.stop(how.grace)
+        await host.stop(how.grace)
         watch.cancel()
 
 

@@ -89,6 +89,7 @@ SPEAKER: JsonObject = {
         ),
     ],
 }
+DELIVERY_STATES = one_of("due", "sending", "resting", "done", "dead", "silent")
 
 # -- bodies ----------------------------------------------------------------------------------------
 CHAT = obj(
@@ -168,6 +169,43 @@ _AUDIT_ROW: JsonObject = {
     "by": maybe(text()),
     "digest": maybe(text()),
     "outcome": text(),
+}
+_DELIVERY: JsonObject = {
+    "id": COUNT,
+    "agent": text(),
+    "session": text(),
+    "turn_id": text(),
+    "part": text("What of the turn it shows: reply, note:queued, card:<request>."),
+    "source": text("The channel."),
+    "target": FREE,
+    "lane": text("One at a time goes to the same."),
+    "request": maybe(text("The request it shows.")),
+    "state": DELIVERY_STATES,
+    "wanted": COUNT,
+    "shown": COUNT,
+    "seq": COUNT,
+    "ref": maybe(text("What the platform calls it.")),
+    "attempts": COUNT,
+    "next_try": MOMENT,
+    "error": maybe(text("Why it isn't shown, or isn't yet.")),
+    "revive_on": maybe(text("What would bring a dead one back.")),
+    "remind_at": maybe(MOMENT),
+    "at": MOMENT,
+    "parts": listed(FREE),
+}
+_VERDICT: JsonObject = {
+    "source": text("The channel."),
+    "event": text("The platform's id."),
+    "verdict": text(),
+    "rule": text("What decided."),
+    "place": maybe(text()),
+    "speaker": maybe(text()),
+    "agent": maybe(text()),
+    "session": maybe(text()),
+    "turn_id": maybe(text("The turn it opened.")),
+    "said": maybe(text("What the person was told.")),
+    "copies": COUNT,
+    "at": MOMENT,
 }
 _REQUEST: JsonObject = {
     "id": text("Opaque; what an answer names."),
@@ -275,6 +313,9 @@ COMPONENTS: JsonObject = {
     ),
     "Approvals": obj({"approvals": listed(ref("Approval"))}, "approvals"),
     "Audit": obj({"audit": listed(obj(_AUDIT_ROW, " ".join(_AUDIT_ROW)))}, "audit"),
+    "Delivery": obj(_DELIVERY, " ".join(_DELIVERY)),
+    "Deliveries": obj({"deliveries": listed(ref("Delivery"))}, "deliveries"),
+    "Verdicts": obj({"verdicts": listed(obj(_VERDICT, " ".join(_VERDICT)))}, "verdicts"),
     "Agents": obj(
         {
             "agents": listed(
@@ -312,8 +353,9 @@ COMPONENTS: JsonObject = {
                         "name": text(),
                         "on": {"type": "boolean"},
                         "missing": listed(text("A setting that would turn it on.")),
+                        "problem": maybe(text("What keeps it from working now.")),
                     },
-                    "name on missing",
+                    "name on missing problem",
                 )
             ),
             "version": text(),

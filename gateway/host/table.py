@@ -201,7 +201,7 @@ def _instead(query: Query) -> str:
 async def _body(route: Route, schema: JsonObject, request: web.Request, limit: int) -> JsonObject:
     if route.body_optional and not request.body_exists:
         return {}
-    raw = await _read(request, limit)
+    raw = await read_body(request, limit, BODY_SECONDS)
     if route.body_optional and not raw:
         return {}
     if request.content_type != JSON:
@@ -216,15 +216,15 @@ async def _body(route: Route, schema: JsonObject, request: web.Request, limit: i
     return cast("JsonObject", value)
 
 
-async def _read(request: web.Request, limit: int) -> bytes:
-    """The whole body, if it is small enough: counted as it comes, since a length can lie and a
-    compressed body can grow."""
+async def read_body(request: web.Request, limit: int, seconds: float) -> bytes:
+    """The whole body, if it is small enough and comes in time: counted as it comes, since a length can
+    lie and a compressed body can grow."""
     too_large = TooLargeError(f"the body is over {limit} bytes", fix="send less")
     if request.content_length is not None and request.content_length > limit:
         raise too_large
     raw = bytearray()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             async for chunk in request.content.iter_any():
                 raw += chunk
                 if len(raw) > limit:

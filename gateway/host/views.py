@@ -16,6 +16,7 @@ from gateway.engine.outcomes import (
 )
 from gateway.engine.records import AuditEntry, RequestSummary, SessionSummary, TurnSummary
 from gateway.engine.wire import loads, message_from
+from gateway.intake.envelope import unwrapped
 
 OPENING_CHARACTERS = 200
 
@@ -90,9 +91,9 @@ def session_json(found: SessionSummary) -> JsonObject:
 def opening_text(found: TurnSummary) -> str:
     """What the turn was asked: still with the turn, or in the transcript since it began."""
     if found.opening is not None:
-        return message_from(found.opening).text
+        return unwrapped(message_from(found.opening).text)
     blocks = opening_from(found.turn.body, found.turn.content).blocks
-    return "".join(block.text for block in blocks if isinstance(block, Text))
+    return unwrapped("".join(block.text for block in blocks if isinstance(block, Text)))
 
 
 def turn_json(found: TurnSummary) -> JsonObject:

@@ -1,4 +1,4 @@
-"""What the page on the Slack emulator shows, done."""
+"""What the pages on Slack and on its emulator show, done."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ import pytest
 
 from tests.support.blocks import blocks
 from tests.support.cli import Shell
+from tests.support.pasted import do
 
 pytestmark = pytest.mark.timeout(120)  # starts a process
+
+
+def test_the_page_on_slack_without_a_workspace(tmp_path: Path) -> None:
+    do("docs/howto/slack.md", tmp_path)
 
 
 async def test_the_tests_on_the_page_pass(tmp_path: Path) -> None:

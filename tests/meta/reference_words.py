@@ -42,8 +42,8 @@ ERRORS = {
     ),
     "definition": ("mistakes in the agent directory, all of them", "`gateway check`"),
     "deliver_unsupported": (
-        "no channel here could deliver; nothing was started",
-        "leave `?deliver=1` out",
+        "no channel here could deliver; nothing was started or answered",
+        "leave `?deliver=1` out, or mount the channel",
     ),
     "draining": ("this process is stopping", "try again; its next start takes the request"),
     "duplicate": ("a dedupe key was claimed before", "nothing: the first one counts"),
@@ -69,6 +69,10 @@ ERRORS = {
         "none, unless the turn failed with it: the provider's status page",
     ),
     "not_authorized": ("this identity may not answer this request", "ask who may; it stays open"),
+    "not_dead": (
+        "a delivery that wasn't given up needs no retry",
+        "look at it: `gateway deliveries show`",
+    ),
     "not_found": ("no such agent, session, turn, request or path", "list what there is"),
     "reader_cut": ("the reader was too slow", "come back with the last id"),
     "request_timeout": ("the body took longer than 30 s", "send it again"),
@@ -109,7 +113,7 @@ ERRORS = {
     "write_conflict": ("rows that contradict the store; a fault of the gateway", "report it"),
 }
 
-LATER = "for a channel; checked, and not used before channels come"
+LATER = "for a channel; checked, and not used before that channel comes"
 
 SETTINGS = {
     "DATABASE_URL": "where everything is kept: `sqlite:///file`, `postgresql://…`, `memory://`",
@@ -124,11 +128,17 @@ SETTINGS = {
     "GATEWAY_MAX_ATTEMPTS": "crashes of the process that one turn may cause",
     "GATEWAY_TURN_IDLE": "longest silence of a running turn: `90s`, `5m`",
     "GATEWAY_TURN_CEILING": "longest running time of a turn; waiting doesn't count",
-    "GATEWAY_PUBLIC_URL": "for links; not used by this release",
-    "GATEWAY_SECRET_KEYS": "keys to sign and encrypt with; not used by this release",
+    "GATEWAY_PUBLIC_URL": "where the world reaches this host; for links, and where workspaces install the Slack app",
+    "GATEWAY_SECRET_KEYS": "keys to encrypt with, 32 characters or more each, the first for what is new; needed where workspaces install the Slack app",
     "GATEWAY_TRUSTED_PROXIES": "networks whose forwarding headers count; not used by this release",
     "GATEWAY_STATE": "the state directory: database, `host.json`, `host.token`",
     "ANTHROPIC_API_KEY": "the model provider's key",
+    "SLACK_SIGNING_SECRET": "proves that a webhook is Slack's; turns `channels/slack.py` on together with a token",
+    "SLACK_BOT_TOKEN": "the app's token (`xoxb-`) in the one workspace that it serves",
+    "SLACK_APP_TOKEN": "an app-level token (`xapp-`): Socket Mode instead of webhooks",
+    "SLACK_API_URL": "another address for Slack's Web API, such as the emulator's",
+    "SLACK_CLIENT_ID": "the app's id, where workspaces install it at `/channels/slack/install`",
+    "SLACK_CLIENT_SECRET": "its secret",
     "ANTHROPIC_BASE_URL": "another address for the provider, such as `gateway fakes start model`",
 }
 
@@ -189,7 +199,7 @@ DIRECTORY = {
     "tools": "`<name>.py`, one tool a file, named like the file",
     "skills": "`<name>/SKILL.md`: a line in the prompt, the text when the model calls `read_skill`",
     "schedules": "`<name>.md` or `<name>.py`; checked, and not run by this release",
-    "channels": "`<name>.py`; found, and not mounted by this release",
+    "channels": "`<name>.py` with `def channel(env)`; mounted under `/channels/<name>` once its settings are there",
     "connections": "an error: not supported yet",
     "subagents": "an error: not supported yet",
 }

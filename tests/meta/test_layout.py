@@ -10,6 +10,7 @@ from tests.meta.tree import files, python_files, text, verdict
 
 ROOT_LISTING = {
     *(".ci", ".dockerignore", ".gitignore", "Dockerfile", "Makefile", "Procfile", "README.md"),
+    "manifest.yml",
     *("agent", "benchmarks", "channels", "deploy", "docs", "gateway", "tests"),
     *("pyproject.toml", "requirements-build.txt", "requirements-dev.txt", "requirements.txt"),
 }

@@ -12,7 +12,9 @@ from gateway.cli.out import Out
 from gateway.cli.problem import Finished
 from gateway.cli.seat import settings
 from gateway.cli.text import count
+from gateway.config import Settings
 from gateway.definition import DefinitionError, Loaded, Problem, load_agent
+from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import JsonObject
 
 
@@ -23,18 +25,20 @@ from gateway.engine.kinds import JsonObject
 def check(out: Out, directory: Path | None, strict: bool) -> None:
     """Read DIRECTORY (by default the configured one) and say what is wrong with it.
 
-    Nothing is started and nothing is called. Exit code 3 when there is a mistake.
+    Its channels are made with the settings there are; nothing is started and nobody is called. Exit
+    code 3 when there is a mistake.
     """
     chosen = settings(out)
     place = agent_directory(directory or chosen.agent)
     loaded: Loaded | None = None
     errors: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
     try:
-        loaded = load_agent(place, env=chosen.environ, run_channels=False)
+        loaded = load_agent(place, env=chosen.environ, run_channels=True)
         warnings = loaded.warnings
+        errors, notes = _made(loaded, chosen)
     except DefinitionError as error:
         errors, warnings = error.problems, error.warnings
-    notes = loaded.notes if loaded else ()
     failed = bool(errors) or (strict and bool(warnings))
     if out.json:
         out.data(
@@ -48,9 +52,27 @@ def check(out: Out, directory: Path | None, strict: bool) -> None:
             }
         )
     else:
-        _show(out, loaded, errors, warnings, place)
+        _show(out, errors, warnings, notes)
+        _sum_up(out, None if errors else loaded, len(errors), place)
     if failed:
         raise Finished(Exit.CHECK)
+
+
+def _made(loaded: Loaded, chosen: Settings) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """What is wrong with the options of the channels, and what keeps which of them off here."""
+    errors: list[Problem] = []
+    notes = [*loaded.notes]
+    for name, factory in loaded.channels.items():
+        if missing := chosen.missing(name):
+            off = Problem(factory.place, None, "is off", f"set {', '.join(missing)}")
+            notes.append(off)
+        try:
+            factory(chosen.environ)
+        except DefinitionError as error:
+            errors += error.problems
+        except ConfigError as error:
+            notes.append(Problem(factory.place, factory.line, str(error), error.fix))
+    return tuple(errors), tuple(notes)
 
 
 def agent_directory(given: Path) -> Path:
@@ -70,12 +92,10 @@ def _json(problem: Problem) -> JsonObject:
 
 def _show(
     out: Out,
-    loaded: Loaded | None,
     errors: tuple[Problem, ...],
     warnings: tuple[Problem, ...],
-    place: Path,
+    notes: tuple[Problem, ...],
 ) -> None:
-    notes = loaded.notes if loaded else ()
     for mark, style, problems in (
         ("✗", "red", errors),
         ("!", "yellow", warnings),
@@ -86,12 +106,18 @@ def _show(
             out.say((f"{mark} ", style), (where, "bold"), f"  {problem.message}")
             if problem.fix:
                 out.say(("  fix: ", "dim"), problem.fix)
+
+
+def _sum_up(out: Out, loaded: Loaded | None, mistakes: int, place: Path) -> None:
     if loaded is None:
-        out.say((f"{count(len(errors), 'mistake')} in {place}", "red"))
+        out.say((f"{count(mistakes, 'mistake')} in {place}", "red"))
         return
     told = [count(len(loaded.definition.tools), "tool")]
-    if loaded.skills:
-        told.append(count(len(loaded.skills), "skill"))
-    if loaded.schedules:
-        told.append(count(len(loaded.schedules), "schedule"))
+    for what, found in (
+        ("skill", loaded.skills),
+        ("schedule", loaded.schedules),
+        ("channel", loaded.channels),
+    ):
+        if found:
+            told.append(count(len(found), what))
     out.say(("✓ ", "green"), f"{loaded.agent.name}: {', '.join(told)}; {place} holds together")

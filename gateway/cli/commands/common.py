@@ -16,6 +16,7 @@ from gateway.cli.timeline import object_of, text_of
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.limits import SYSTEM_CLOCK
+from gateway.outbox.reference import reference_of
 
 AGENT = click.option("--agent", metavar="NAME", help="Which agent, where there are several.")
 LIMIT = click.option(
@@ -79,9 +80,11 @@ async def find_session(desk: Desk, session: str, agent: str | None) -> JsonObjec
 async def find_turn(
     desk: Desk, turn_id: str, session: str | None = None, agent: str | None = None
 ) -> JsonObject:
-    """The turn with this id, or the only one whose id begins so."""
+    """The turn with this id, or with this reference (which people are told when one fails), or the only
+    one whose id begins so."""
     rows = await desk.turns(agent=agent, session=session, limit=SEARCHED)
-    found = _by_id(rows, "turn_id", turn_id)
+    found = [row for row in rows if reference_of(text_of(row.get("turn_id"))) == turn_id]
+    found = found or _by_id(rows, "turn_id", turn_id)
     if len(found) > 1:
         # Only a whole id may stand in several sessions; otherwise more of the id is what is missing.
         same = len({text_of(row.get("turn_id")) for row in found}) == 1

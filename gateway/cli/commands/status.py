@@ -63,6 +63,8 @@ def _approvals(found: JsonObject) -> Part:
 
 
 def _channel(channel: JsonObject) -> Part:
+    if problem := text_of(channel.get("problem")):
+        return f"✗ down · {problem}", "red"
     if channel.get("on"):
         return "✓ on", "green"
     missing = ", ".join(_texts(channel.get("missing")))

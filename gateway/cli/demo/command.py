@@ -13,6 +13,7 @@ import click
 import gateway
 from gateway.cli.base import Command, pass_out
 from gateway.cli.demo.hosting import HostProcess
+from gateway.cli.demo.office import open_office
 from gateway.cli.demo.scenes import play
 from gateway.cli.demo.stage import Stage
 from gateway.cli.exits import Exit
@@ -28,7 +29,8 @@ PAYMENT_SECONDS = 0.6
 @click.option("--keep", is_flag=True, help="Keep the state directory, to look around in it.")
 @pass_out
 def demo(out: Out, keep: bool) -> None:
-    """A question, a refund that outlives two kill -9, a denial, and many conversations at once.
+    """Slack, with a question in a thread and a refund that a button approves, over three kill -9; a
+    denial by way of the API; and many conversations at once.
 
     Always scripted, whatever keys are set. Each line marked ✓ was checked, not assumed; the exit
     code is 0 only if all of them held.
@@ -58,10 +60,15 @@ def demo(out: Out, keep: bool) -> None:
 
 
 async def _run(stage: Stage, state: Path, agent: Path) -> bool:
-    extra = {"REFUND_APPROVERS": "demo:leads:", "PAYMENTS_STUB_SECONDS": str(PAYMENT_SECONDS)}
-    host = HostProcess(state, agent, secrets.token_urlsafe(24), extra)
-    try:
-        await play(stage, host, state)
-    finally:
-        await host.stop()
-    return stage.close(host.kills)
+    async with open_office() as office:
+        extra = {
+            "REFUND_APPROVERS": ",".join(("demo:leads:", *office.leads)),
+            "PAYMENTS_STUB_SECONDS": str(PAYMENT_SECONDS),
+            **office.settings,
+        }
+        host = HostProcess(state, agent, secrets.token_urlsafe(24), extra)
+        try:
+            await play(stage, host, office, state)
+        finally:
+            await host.stop()
+        return stage.close(host.kills)

@@ -19,12 +19,13 @@ START_SECONDS = 30.0
 
 
 class HostProcess:
-    """``gateway serve`` on a free port, on a state directory that outlives it."""
+    """``gateway serve`` on a free port, which it keeps, and a state directory that outlives it."""
 
     def __init__(self, state: Path, agent: Path, token: str, extra: dict[str, str]) -> None:
         self._state = state
         self._token = token
         self._process: Process | None = None
+        self._port = 0
         self.starts = 0
         self.kills = 0
         self.log = state / "host.log"
@@ -44,7 +45,7 @@ class HostProcess:
 
     async def start(self) -> Client:
         """Start it and wait until it is ready; a client for it, not entered yet."""
-        command = (sys.executable, "-m", "gateway", "serve", "--port", "0")
+        command = (sys.executable, "-m", "gateway", "serve", "--port", str(self._port))
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *command,
@@ -58,7 +59,9 @@ class HostProcess:
                 start_new_session=True,
             )
         self.starts += 1
-        return Client(await self._url(self._process), self._token)
+        url = await self._url(self._process)
+        self._port = int(url.rpartition(":")[2])
+        return Client(url, self._token)
 
     async def _url(self, process: Process) -> str:
         end = time.monotonic() + START_SECONDS

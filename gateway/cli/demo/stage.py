@@ -12,7 +12,7 @@ from gateway.cli.text import Style, arguments
 from gateway.cli.timeline import object_of, text_of
 from gateway.engine.kinds import JsonObject
 
-LABEL = 9
+LABEL = 13
 """Width of the names in front of what is said."""
 
 
@@ -56,6 +56,10 @@ class Stage:
                 self.says("june", text_of(event.get("text")))
             case _:
                 pass
+
+    def task(self, title: str, status: str) -> None:
+        """A line of a reply's timeline."""
+        self._block("", f"{'✗' if status == 'error' else '▸'} {title}", "", "dim")
 
     def crash(self, when: str) -> None:
         self._out.say(("  " + self._fill(f"── kill -9 {when}; started again "), "magenta"))

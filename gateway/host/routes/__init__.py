@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.engine.kinds import JsonObject
 from gateway.host.api import Api
 from gateway.host.routes import answer, operate, read, start
+from gateway.host.routes.delivery import delivery_routes
 from gateway.host.shapes import CHAT, DECIDE, EMPTY, RESUME, START, TEXT_PATTERN, one_of, text
 from gateway.host.table import Query, Reply, Route
 
@@ -53,7 +54,7 @@ def deliver(api: Api) -> Query:
         name="deliver",
         schema=FLAG,
         about="1: answer 202; the source's channel renders the turn.",
-        offered=api.can_deliver,
+        offered=bool(api.channels),
     )
 
 
@@ -85,7 +86,7 @@ def turn_routes(api: Api) -> tuple[Route, ...]:
                 200: Reply(about="The turn's events.", media=SSE),
                 202: Reply(about="The turn is committed.", component="Accepted"),
             },
-            problems=(400, 404, 409, 422, 429, 503, *((501,) if api.can_deliver else ())),
+            problems=(400, 404, 409, 422, 429, 503, *((501,) if api.channels else ())),
         ),
         Route(
             method="POST",
@@ -97,7 +98,7 @@ def turn_routes(api: Api) -> tuple[Route, ...]:
             query=(deliver(api),),
             body=RESUME,
             replies=OUTCOMES,
-            problems=(400, 404, 409, 422, 500, 503, *((501,) if api.can_deliver else ())),
+            problems=(400, 404, 409, 422, 500, 503, *((501,) if api.channels else ())),
         ),
         Route(
             method="POST",
@@ -166,6 +167,7 @@ def turn_routes(api: Api) -> tuple[Route, ...]:
 
 
 def channel_routes() -> tuple[Route, ...]:
+    """One pair of routes for all channels: which webhooks there are is theirs to say."""
     shared: dict[str, str] = {"about": "A channel's webhooks.", "path": "/channels/{name}"}
     return tuple(
         Route(
@@ -175,7 +177,8 @@ def channel_routes() -> tuple[Route, ...]:
             about=shared["about"],
             handler=operate.channel,
             open=True,
-            problems=(404,),
+            replies={200: Reply(about="The channel took it.")},
+            problems=(400, 404, 405, 408, 413, 503),
         )
         for method in ("POST", "GET")
         for tail in ("", "/{tail}")
@@ -326,4 +329,5 @@ def host_routes() -> tuple[Route, ...]:
 
 
 def all_routes(api: Api) -> tuple[Route, ...]:
-    return (*turn_routes(api), *list_routes(), *host_routes(), *channel_routes())
+    lists = (*list_routes(), *delivery_routes(LIMIT))
+    return (*turn_routes(api), *lists, *host_routes(), *channel_routes())

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from gateway.approvals.authorise import decide_as, still_asked
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import NotFoundError, ResumeAuthorizationError, StaleAnswerError
 from gateway.engine.kinds import Json
-from gateway.engine.outcomes import Answered, Grant, PendingInput, TurnResult
+from gateway.engine.outcomes import Answered, TurnResult
+from gateway.engine.records import RequestSummary
 from gateway.engine.session import Session
 from gateway.host.api import Api
 from gateway.host.auth import Decider, decider
+from gateway.host.channels.delivering import check_delivered
 from gateway.host.problems import json_response
-from gateway.host.routes.start import follow, outcome, refuse_delivery
+from gateway.host.routes.start import accepted, follow, outcome
 from gateway.host.stream import at_seq, stream
 from gateway.host.table import Call
 from gateway.host.views import answered_json, approval_json
@@ -37,7 +40,9 @@ async def resume(call: Call) -> web.StreamResponse:
     session = call.api.session(call.path["agent"], call.path["session"])
     decision = _decision(call, str(call.body["turn_id"]), str(call.body["input_id"]))
     if call.flag("deliver"):
-        refuse_delivery()
+        await check_delivered(call.api.runtime, call.api.registry, session, decision.turn_id)
+        _ = await _apply(call.api, session, decision)
+        return accepted(call, session, decision.turn_id)
     turn_id = decision.turn_id
     seen = 0
     if not call.accepts("application/json"):
@@ -58,12 +63,10 @@ async def _last_seq(session: Session, turn_id: str) -> int:
     try:
         return (await session.snapshot(turn_id)).last_seq
     except NotFoundError as error:
-        raise _stale(error) from error
-
-
-def _stale(error: NotFoundError) -> StaleAnswerError:
-    """An answer to what isn't there is an answer that came to the wrong place."""
-    return StaleAnswerError(str(error), fix="read the session's pending request and answer that")
+        # An answer to what isn't there is an answer that came to the wrong place.
+        raise StaleAnswerError(
+            str(error), fix="read the session's pending request and answer that"
+        ) from error
 
 
 async def _rest(session: Session, turn_id: str, answered: Answered) -> TurnResult:
@@ -102,44 +105,37 @@ def _decision(call: Call, turn_id: str, input_id: str) -> Decision:
 
 
 async def _apply(api: Api, session: Session, decision: Decision) -> Answered:
-    """The one way in for an answer. What is stale is the engine's to say, so that its errors keep
-    their order; the hook is asked only for the request that is open."""
-    granted: Grant | None = None
-    pending = await session.pending()
-    if pending is not None and _is_for(decision, pending):
-        _may_be_asserted(api.agents()[session.ref.agent], decision, pending)
-        if "policy" in pending.answerers:
-            granted = await session.grant(
-                pending.id, by=decision.decider.by, principal=decision.decider.principal
-            )
-    try:
-        return await session.resume(
-            decision.turn_id,
-            decision.input_id,
-            decision.value,
-            by=decision.decider.by,
-            via=decision.decider.via,
-            granted=granted,
-            reason=decision.reason,
-            digest=decision.digest,
+    """What is stale is said before anything else, so that errors keep their order."""
+    found = await api.runtime.store.find_request(decision.input_id)
+    if found is None or found.ref != session.ref or found.request.turn_id != decision.turn_id:
+        raise StaleAnswerError(
+            "this turn has no such request",
+            fix="read the session's pending request and answer that",
         )
-    except NotFoundError as error:
-        raise _stale(error) from error
-
-
-def _is_for(decision: Decision, pending: PendingInput) -> bool:
-    return (
-        pending.id == decision.input_id
-        and pending.turn_id == decision.turn_id
-        and decision.digest in {None, pending.digest}
+    given = decision.decider
+    if given.via:
+        await _may_be_asserted(api.agents()[session.ref.agent], session, found, decision)
+    return await decide_as(
+        session,
+        found,
+        decision.value,
+        by=given.by,
+        principal=given.principal,
+        reason=decision.reason,
+        digest=decision.digest,
+        via=given.via,
     )
 
 
-def _may_be_asserted(agent: AgentDef, decision: Decision, pending: PendingInput) -> None:
+async def _may_be_asserted(
+    agent: AgentDef, session: Session, found: RequestSummary, decision: Decision
+) -> None:
     """Money isn't moved on a token's word about who decided, unless a policy takes it."""
-    tool = agent.tools.get(pending.tool)
-    money = tool is None or tool.effect == "money"  # a tool that is gone may have been one
-    if decision.decider.via and money and "policy" not in pending.answerers:
+    tool = agent.tools.get(found.request.tool)
+    if tool is not None and tool.effect != "money":  # a tool that is gone may have been one
+        return
+    pending = await still_asked(session, found, decision.digest)
+    if pending is not None and "policy" not in pending.answerers:
         raise ResumeAuthorizationError(
             "a request about money takes no identity that a token only asserts",
             fix="let a policy decide (answerers={'policy': …}), or answer where the person signs in",

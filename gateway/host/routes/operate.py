@@ -6,9 +6,10 @@ from typing import Protocol, cast
 
 from aiohttp import web
 
-from gateway.engine.errors import DeliverUnsupportedError, GatewayError, NotFoundError
-from gateway.engine.kinds import Json
+from gateway.engine.errors import GatewayError
+from gateway.engine.kinds import Json, JsonObject
 from gateway.host.api import Api
+from gateway.host.channels.hooks import serve
 from gateway.host.metrics import CONTENT_TYPE, seconds_since
 from gateway.host.problems import json_response
 from gateway.host.table import Call
@@ -52,8 +53,10 @@ async def healthz(call: Call) -> web.StreamResponse:
 
 
 async def readyz(call: Call) -> web.StreamResponse:
+    """A channel that is down is named, and takes no turns from the others: ready all the same."""
     ready, problems = readiness(call.api)
-    said: list[Json] = [*problems]
+    told = {name: call.api.registry.problem(name) for name in sorted(call.api.channels)}
+    said: list[Json] = [*problems, *(f"channel {name}: {why}" for name, why in told.items() if why)]
     return json_response({"ready": ready, "problems": said}, 200 if ready else 503)
 
 
@@ -63,8 +66,7 @@ async def status(call: Call) -> web.StreamResponse:
     health = api.runtime.health()
     waiting = await api.runtime.store.list_requests(limit=COUNTED)
     channels: list[Json] = [
-        {"name": name, "on": name in api.channels, "missing": [*api.missing.get(name, ())]}
-        for name in sorted({*api.channels, *api.missing})
+        _channel(api, name) for name in sorted({*api.channels, *api.registry.missing})
     ]
     return json_response(
         {
@@ -82,6 +84,16 @@ async def status(call: Call) -> web.StreamResponse:
             "started_at": api.started_at,
         }
     )
+
+
+def _channel(api: Api, name: str) -> JsonObject:
+    registry = api.registry
+    return {
+        "name": name,
+        "on": name in registry.channels,
+        "missing": [*registry.missing.get(name, ())],
+        "problem": registry.problem(name),
+    }
 
 
 async def metrics(call: Call) -> web.StreamResponse:
@@ -106,8 +118,7 @@ async def metrics(call: Call) -> web.StreamResponse:
 
 
 async def channel(call: Call) -> web.StreamResponse:
-    """Webhooks of a channel. None is mounted by this release."""
-    name = call.path["name"]
-    if name in call.api.channels:
-        raise DeliverUnsupportedError(f"channel {name!r} takes no webhooks here")
-    raise NotFoundError(f"no channel {name!r} is mounted: this release has none")
+    """A webhook of a channel; below its name, whatever path it gave it."""
+    tail = call.path.get("tail")
+    path = "" if tail is None else f"/{tail}"
+    return await serve(call.api, call.request, call.path["name"], path)

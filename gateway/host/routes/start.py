@@ -8,12 +8,12 @@ from typing import cast
 from aiohttp import web
 
 from gateway.engine.decisions.keys import new_turn_id
-from gateway.engine.errors import DeliverUnsupportedError
 from gateway.engine.kinds import OPEN_STATES, Json, JsonObject, Level, Speaker
 from gateway.engine.outcomes import Started, TurnInput, TurnResult
 from gateway.engine.ports import Subscription
 from gateway.engine.session import Session
 from gateway.host.auth import ForbiddenError, vouch
+from gateway.host.channels.delivering import delivered_by, with_delivery
 from gateway.host.problems import json_response
 from gateway.host.stream import at_rest, stream
 from gateway.host.table import Call
@@ -38,21 +38,16 @@ async def message(call: Call) -> web.StreamResponse:
 async def turn(call: Call) -> web.StreamResponse:
     """Start a turn and follow it until it rests; or just start it."""
     session = call.api.own_session(call.path["agent"], call.path["session"])
-    if call.flag("deliver"):
-        refuse_delivery()
-    if not call.flag("detach"):
+    if not call.flag("detach") and not call.flag("deliver"):
         return await _start_and_follow(call, session)
     started = await _start(call, session, call.text("turn_id"))
-    return json_response(
-        {"turn_id": started.turn_id, "session": session.ref.key}, 202, call.headers
-    )
+    return accepted(call, session, started.turn_id)
 
 
-def refuse_delivery() -> None:
-    raise DeliverUnsupportedError(
-        "this host has no channel that could deliver; nothing was started",
-        fix="leave ?deliver=1 out, or mount the channel",
-    )
+def accepted(call: Call, session: Session, turn_id: str) -> web.Response:
+    """It is committed, and what comes of it is told elsewhere."""
+    call.headers["Turn-Id"] = turn_id
+    return json_response({"turn_id": turn_id, "session": session.ref.key}, 202, call.headers)
 
 
 async def _start_and_follow(call: Call, session: Session) -> web.StreamResponse:
@@ -73,6 +68,9 @@ async def _start(call: Call, session: Session, turn_id: str | None) -> Started:
         # As without a host: the same message under the same id is the same turn either way.
         source="cli" if call.token.proves else "api",
     )
+    if call.flag("deliver"):
+        call.api.registry.check_delivers(delivered_by(opening))
+        opening = with_delivery(opening, call.api.runtime.clock.now())
     started = await session.start(opening, replace=call.flag("replace"))
     # From here on the turn is committed, and whatever else goes wrong, its id is told.
     call.headers["Turn-Id"] = started.turn_id

@@ -359,6 +359,17 @@ def test_a_channel_reads_the_file_too(tmp_path: Path) -> None:
     assert settings.environ == {"CRISP_WEBSITE_ID": "w1", "CRISP_KEY": "k", "PORT": "6"}
 
 
+def test_a_channel_gets_secrets_and_not_where_they_stand(tmp_path: Path) -> None:
+    kept = tmp_path / "secret"
+    kept.write_text("from-a-file\n")
+    toml = f'crisp_key = "file:{kept}"\nslack_bot_token = "file:{kept}"'
+    settings = load(tmp_path, toml, SLACK_SIGNING_SECRET="env:OTHER", OTHER="o", CRISP_KEY="k")
+    assert settings.environ["SLACK_BOT_TOKEN"] == "from-a-file"
+    assert settings.environ["SLACK_SIGNING_SECRET"] == "o"
+    assert settings.environ["CRISP_KEY"] == "k", "the environment goes before the file"
+    assert settings.missing("echo") == (), "a channel of the author's own needs nothing of ours"
+
+
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [

@@ -158,20 +158,6 @@ def test_schedules_of_code(tmp_path: Path) -> None:
     assert loaded.schedules["seeded"].target is None
 
 
-def test_channels_are_named_and_run_only_when_asked_for(tmp_path: Path) -> None:
-    root = write(tmp_path, {"channels/slack.py": "raise RuntimeError('boom')\n"})
-    found = load_agent(root, env={})
-    assert found.channels == ("slack",)
-    assert str(found.notes[0]).endswith("slack.py: is found; channels aren't mounted yet")
-    with pytest.raises(DefinitionError, match=r"slack\.py:1: fails on import: RuntimeError: boom"):
-        load_agent(root, env={}, run_channels=True)
-    (root / "channels/slack.py").write_text("def channel(env):\n    return None\n")
-    assert load_agent(root, env={}, run_channels=True).channels == ("slack",)
-    (root / "channels/slack.py").write_text("x = 1\n")
-    with pytest.raises(DefinitionError, match="defines no channel"):
-        load_agent(root, env={}, run_channels=True)
-
-
 # -- a world of its own ----------------------------------------------------------------------------
 def test_nothing_of_it_shadows_anything(tmp_path: Path) -> None:
     before = list(sys.path)

@@ -14,11 +14,13 @@ from aiohttp import web
 
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError, DeliverUnsupportedError
+from gateway.engine.kinds import JsonObject
 from gateway.engine.outcomes import TurnInput
 from gateway.host import Mounted, create_runtime, mount_agent
 from gateway.values import ApiToken, Secret
 from tests.support.http import Client, connect, on_socket
-from tests.unit.host.world import World, agent_for
+from tests.unit.host.channels.echo import Echo
+from tests.unit.host.world import World, agent_for, until
 
 
 async def front(_: web.Request) -> web.Response:
@@ -84,7 +86,7 @@ async def test_the_context_drives_turns() -> None:
         with pytest.raises(DeliverUnsupportedError):
             await ctx.run_delivered("hi", session="s9")
         with pytest.raises(DeliverUnsupportedError):
-            await ctx.resume_delivered("t", "r", value=True)
+            await ctx.resume_delivered("t", "r", value=True, session="s9")
         assert await ctx.session("s9").status() == "new"
 
 
@@ -122,6 +124,40 @@ async def test_several_agents_of_one_runtime() -> None:
             assert answer.status == 200
             path = f"/agents/{name}/sessions/s1/transcript"
             assert len((await client.get(path)).rows("messages")) == 2
+
+
+async def test_channels_live_there_too() -> None:
+    agent, channel = agent_for(World()), Echo()
+    runtime = await create_runtime({agent.name: agent})
+    app = shop()
+    mounted = mount_agent(
+        app, agent, runtime, channels=[channel], public_url="https://shop.example"
+    )
+    async with on_socket(app) as url, connect(url) as client:
+        assert channel.ctx is not None
+        assert channel.ctx.public_url == "https://shop.example"
+        told = {"id": "1", "text": "hi", "fetch": {"what": "news"}}
+        assert (await client.post("/channels/echo", told)).raw == b"accepted"
+        target: JsonObject = {"source": "echo", "address": "cellar"}
+        given = TurnInput(message="call echo_only", source="echo", target=target)
+        await mounted.ctx.run_delivered(given, session="s1")
+        await until(lambda: ("cellar", "done: echoed") in channel.shown)
+        await until(lambda: len(channel.shown) == 2)
+        assert (await client.get("/channels/none")).status == 404
+        taken = await client.post("/message", {"message": "x", "session": "echo:room"})
+        assert (taken.status, taken.code) == (400, "bad_request")
+    assert channel.log == ["start", "stop"]
+
+
+async def test_channels_that_come_too_late() -> None:
+    agent = agent_for(World())
+    runtime = await create_runtime({agent.name: agent})
+    with pytest.raises(ConfigError, match="same source"):
+        mount_agent(shop(), agent, runtime, channels=[Echo(), Echo()])
+    app = shop()
+    mount_agent(app, agent, runtime)
+    with pytest.raises(ConfigError, match="serves the runtime already"):
+        mount_agent(app, agent, runtime, chat_path="/two", channels=[Echo()])
 
 
 async def test_what_cannot_be_mounted() -> None:

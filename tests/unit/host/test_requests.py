@@ -193,14 +193,14 @@ async def test_other_methods() -> None:
 async def test_an_unforeseen_fault_leaves_only_its_id(caplog: pytest.LogCaptureFixture) -> None:
     async with running() as gateway:
         await gateway.api.runtime.store.close()
-        gateway.api.channels = None  # type: ignore[assignment]
+        registry, gateway.api.registry = gateway.api.registry, None  # type: ignore[assignment]
         with caplog.at_level(logging.ERROR, "gateway.host"):
             answer = await gateway.client.post("/message", {"message": "x", "session": "a:b"})
         assert (answer.status, answer.code) == (500, "internal")
         assert "NoneType" not in answer.raw.decode()
         (record,) = [one for one in caplog.records if one.name == "gateway.host"]
         assert str(record.__dict__["error_id"]) in str(answer.json["fix"])
-        gateway.api.channels = ()
+        gateway.api.registry = registry
 
 
 def test_every_error_of_the_engine_makes_a_problem() -> None:

@@ -12,10 +12,12 @@ from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from gateway.config import Settings, SettingsError
+from gateway.definition import DefinitionError
 from gateway.engine.errors import ConfigError
 from gateway.host import Serving, serve
 from gateway.host.hostfile import announce, find_host, local_url, make_cli_token, withdraw
@@ -221,13 +223,15 @@ async def test_settings_that_do_nothing_yet_are_warned_about(
         "GATEWAY_TRUSTED_PROXIES",
         "CRISP_KEY",
     ]
+    assert [line.split()[0] for line in idle_settings(by_hand, {"crisp"})] == [
+        "GATEWAY_TRUSTED_PROXIES"
+    ]
     chosen = replace(read, agent=settings.agent, state=settings.state, api_token=settings.api_token)
     chosen = replace(chosen, database_url=f"sqlite:///{tmp_path / 'june.db'}")
     async with served(chosen, Serving()):
         pass
     told = [one for one in caplog.messages if "is set, but" in one]
     assert [line.split()[0] for line in told] == [
-        "GATEWAY_PUBLIC_URL",
         "SLACK_API_URL",
         "EMAIL_VOUCHING_DOMAINS",
     ]
@@ -326,3 +330,48 @@ def test_a_host_file_left_behind_names_nobody(tmp_path: Path) -> None:
 )
 def test_where_this_machine_reaches_it(host: str, url: str) -> None:
     assert local_url(host, 80) == url
+
+
+# -- channels --------------------------------------------------------------------------------------
+ECHO = """
+from __future__ import annotations
+from tests.unit.host.channels.echo import Echo
+def channel(env):
+    SEEN.append(Echo())
+    return SEEN[-1]
+SEEN = []
+"""
+
+
+async def test_an_agents_channels_are_served(settings: Settings) -> None:
+    (settings.agent / "channels").mkdir()
+    (settings.agent / "channels" / "echo.py").write_text(ECHO)
+    async with served(settings, Serving(grace=5)) as client:
+        answer = await client.post("/channels/echo", {"id": "1", "text": "hi"})
+        assert (answer.status, answer.raw) == (200, b"accepted")
+        rows = {row["name"]: row for row in (await client.get("/status")).rows("channels")}
+        assert rows["echo"] == {"name": "echo", "on": True, "missing": [], "problem": None}
+        assert rows["slack"]["on"] is False
+        assert "SLACK_BOT_TOKEN or SLACK_CLIENT_ID" in cast("list[str]", rows["slack"]["missing"])
+
+
+async def test_a_channel_without_its_settings_is_off_and_said(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    (settings.agent / "channels").mkdir()
+    file = settings.agent / "channels" / "slack.py"
+    file.write_text("def channel(env):\n    raise RuntimeError('not called')\n")
+    async with served(settings, Serving()) as client:
+        assert (await client.get("/readyz")).json == {"ready": True, "problems": []}
+        assert (await client.post("/channels/slack")).status == 404
+    assert "channel slack is off: set SLACK_BOT_TOKEN or SLACK_CLIENT_ID, SLACK_S" in caplog.text
+    given = replace(settings, slack_bot_token=Secret("xoxb"), slack_signing_secret=Secret("s"))
+    with pytest.raises(
+        DefinitionError, match=r"slack\.py:2: fails when it is called: RuntimeError"
+    ):
+        await serve(given)
+
+
+async def test_short_keys_to_seal_with_are_refused(settings: Settings) -> None:
+    with pytest.raises(ConfigError, match="key 1 of GATEWAY_SECRET_KEYS"):
+        await serve(replace(settings, secret_keys=(Secret("short"),)))

@@ -16,12 +16,14 @@ from gateway.engine.runtime import Runtime
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.host.api import Api
+from gateway.host.channels.registry import Registry
 from gateway.host.metrics import MeteredSink, Metrics
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.values import ApiToken
 from tests.support.http import Client, gateway
+from tests.unit.host.channels.echo import Echo
 
 LEAD = "slack:T1:LEAD"
 
@@ -155,7 +157,8 @@ async def running(
     heartbeat: float = 15.0,
     stall: float = 30.0,
 ) -> AsyncGenerator[Gateway, None]:
-    """A gateway on a socket, with a client that sends ``token``."""
+    """A gateway on a socket, with a client that sends ``token``. Its ``channels`` are mounted, and
+    nothing carries for them."""
     world = World()
     opened = await asyncio.to_thread(open_store, store)
     await opened.open()
@@ -167,8 +170,10 @@ async def running(
         runtime=runtime,
         agent=agent.name,
         tokens=tokens,
-        channels=channels,
-        missing={"slack": ("SLACK_BOT_TOKEN",)},
+        registry=Registry(
+            channels={name: Echo(source=name) for name in channels},
+            missing={"slack": ("SLACK_BOT_TOKEN",)},
+        ),
         metrics=metrics,
         heartbeat=heartbeat,
         stall=stall,

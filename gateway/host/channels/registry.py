@@ -1,0 +1,85 @@
+"""Which channels a host has, and which are off and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from channels.contract import Route
+from channels.protocol import Channel
+from gateway.definition import ChannelFactory, DefinitionError, Problem
+from gateway.engine.errors import DeliverUnsupportedError
+
+SHOW_IT = "leave ?deliver=1 out, follow the turn's events and show them"
+
+
+@dataclass(slots=True, kw_only=True)
+class Registry:
+    """``channels`` are the mounted ones by their source, ``hooks`` their webhooks by source, path and
+    method; ``missing`` says for each that is off which settings would turn it on. ``works``: this
+    process sends what is to be delivered. ``troubles`` says what keeps a mounted one, or what carries
+    for all of them, from working right now."""
+
+    channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    works: bool = False
+    troubles: dict[str, str] = field(default_factory=dict[str, str])
+    hooks: Mapping[tuple[str, str], Mapping[str, Route]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found: dict[tuple[str, str], dict[str, Route]] = {}
+        for source, channel in self.channels.items():
+            for route in channel.routes():
+                found.setdefault((source, route.path), {})[route.method] = route
+        self.hooks = found
+
+    def problem(self, name: str) -> str | None:
+        """What keeps a mounted channel from working right now; it may know more itself, and say so in
+        an attribute ``problem``."""
+        channel = self.channels.get(name)
+        if channel is None:
+            return None
+        own = cast("str | None", getattr(channel, "problem", None))
+        shared = (
+            f"the {other} is down: {why}"
+            for other, why in self.troubles.items()
+            if other not in self.channels
+        )
+        return self.troubles.get(name) or own or next(shared, None)
+
+    def check_delivers(self, source: str | None) -> None:
+        """Raises ``DeliverUnsupportedError`` where nothing is delivered, or nothing of this source;
+        so early that nothing has been started or answered."""
+        if not self.works:
+            raise DeliverUnsupportedError(
+                "this host has no channel that could deliver; nothing was started or answered",
+                fix=SHOW_IT,
+            )
+        if source is not None and source not in self.channels:
+            settings = ", ".join(self.missing.get(source, ()))
+            raise DeliverUnsupportedError(
+                f"no channel {source!r} is mounted here; nothing was started or answered",
+                fix=f"set {settings}" if settings else SHOW_IT,
+            )
+
+
+def build(
+    factories: Mapping[str, ChannelFactory],
+    env: Mapping[str, str],
+    missing: Callable[[str], tuple[str, ...]],
+) -> dict[str, Channel]:
+    """Make the channels whose settings are complete. Blocks: it runs the author's files. Raises
+    ``DefinitionError`` with everything that is wrong with any of them."""
+    made: dict[str, Channel] = {}
+    problems: list[Problem] = []
+    for name, factory in factories.items():
+        if missing(name):
+            continue
+        try:
+            made[name] = factory(env)
+        except DefinitionError as error:
+            problems += error.problems
+    if problems:
+        raise DefinitionError(tuple(problems))
+    return made
