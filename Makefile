@@ -32,7 +32,7 @@ dev: $(READY)  ## a host to play with: no key, no account
 	@$(BIN)/gateway dev
 
 test: $(READY_DEV) $(READY_NODE)  ## every rule once; ARGS="-k word" and the like are handed to pytest
-	@$(BIN)/pytest -m "not slow" $(ARGS)
+	@$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(ARGS)
 
 chaos: $(READY_DEV)  ## the long versions: new random draws, many crashes
 	@$(BIN)/pytest -m "slow or crash" --hypothesis-profile=chaos --timeout=900 $(ARGS)

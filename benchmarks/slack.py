@@ -192,9 +192,8 @@ async def keep_busy(on: World) -> None:
 
     async def one(n: int) -> None:
         for round_ in itertools.count():
-            path = f"{on.url}/agents/bench/sessions/busy-{n}/turn"
-            body = {"message": f"work {round_}"}
-            async with on.http.post(path, json=body, headers=headers) as response:
+            body = {"message": f"work {round_}", "session": f"busy-{n}"}
+            async with on.http.post(f"{on.url}/message", json=body, headers=headers) as response:
                 await response.read()
 
     async with asyncio.TaskGroup() as group:

@@ -146,7 +146,8 @@ class Inbound:
 
     A platform may tell one post in several events, so ``event_id`` names the telling and ``post`` the
     post; ``keys`` are all dedupe keys that its acceptance claims, and ``turn_id`` derives from the
-    post. ``pair`` names us and the bot that wrote it, for the breaker; ``None`` for a person.
+    post. Posts of one channel sort in the order in which they were written, so that one which comes late
+    ends nothing that was said after it. ``pair`` names us and the bot that wrote it, for the breaker; ``None`` for a person.
     """
 
     event_id: str
@@ -175,8 +176,7 @@ class Inbound:
 @struct(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A person's decision about a request. ``shown`` is the reference of the message it was made on
-    and ``digest`` that of what the message showed, where the platform repeats it (else empty).
-    ``guest`` is ``None`` while nobody has asked the platform."""
+    and ``digest`` that of what the message showed, where the platform repeats it (else empty)."""
 
     event_id: str
     keys: tuple[str, ...]
@@ -184,7 +184,6 @@ class Answer:
     shown: str
     digest: str
     by: Speaker
-    guest: bool | None = None
     value: Json | Missing
     """``MISSING`` where the person asked for a form and hasn't filled it in."""
     reason: str | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Literal, Protocol
 
-from channels.contract import Answer, Control, Parsed, Replace, Route, SentOrNot, Verdict
+from channels.contract import Control, Parsed, Replace, Route, SentOrNot, Verdict
 from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import CancelReason, Json, JsonObject, Millis, Outcome, Speaker, TurnState
 from gateway.engine.ledger import Binding, Delivery, Ledger, Part, SettledState
@@ -19,6 +19,11 @@ from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
 
 __all__ = [
+    "CARD",
+    "NOTE_LANE",
+    "QUEUED",
+    "REPLY",
+    "CallState",
     "Card",
     "Channel",
     "ChannelContext",
@@ -27,6 +32,7 @@ __all__ = [
     "Journal",
     "PaceKey",
     "Pacer",
+    "Person",
     "Sealer",
     "TurnStream",
     "TurnView",
@@ -38,8 +44,18 @@ TurnStream = AsyncIterator[TurnEvent]
 or while a request is open. Text that isn't committed yet may come again in other words."""
 
 WhenSuspended = Literal["raise", "queue"]
+CallState = Literal["waits", "runs", "done", "failed", "dropped"]
+"""What became of the call that asked for a decision."""
 PaceKey = tuple[str, str, str]
 """Installation, method, and what the platform counts beside them (a channel's id), or nothing."""
+
+
+REPLY, QUEUED, CARD = "reply", "note:queued", "card:"
+"""Parts of a turn (``Delivery.part``): its answer, the line to somebody whose turn waits behind a decision,
+and, by the request that follows, the card of one request."""
+
+NOTE_LANE = "#note"
+"""Ends the lane of the second, which doesn't wait for what it is about."""
 
 
 # -- what a renderer may look at -------------------------------------------------------------------------
@@ -59,7 +75,7 @@ class Card:
 
     ``outcome`` is ``None`` while it is open. ``call`` says what became of the call that asked: it
     ``waits`` for the decision, ``runs`` under it, is ``done``, has ``failed``, or was ``dropped`` without
-    having run. ``successor`` is the request that took this one's place.
+    having run.
     """
 
     request: str
@@ -77,16 +93,15 @@ class Card:
     expires_at: Millis | None
     outcome: Outcome | None
     decided: Decider | None
-    call: Literal["waits", "runs", "done", "failed", "dropped"]
+    call: CallState
     why_dropped: CancelReason | None = None
-    successor: str | None = None
 
 
 @struct(frozen=True, slots=True, kw_only=True)
 class TurnView:
     """A turn as it stands now, as far as who renders it may know.
 
-    ``reference`` is what a person is given to quote; ``error`` is for the log, never for them. ``behind``
+    ``reference`` is what a person is given to quote; nothing here says what went wrong inside. ``behind``
     is the request that an earlier turn of the session is parked on, while this one waits for that.
     """
 
@@ -96,7 +111,6 @@ class TurnView:
     speaker: Speaker | None
     event: JsonObject | None
     cancelled: CancelReason | None = None
-    error: JsonObject | None = None
     behind: Card | None = None
 
 
@@ -338,6 +352,16 @@ class Channel(Protocol):
         ...
 
 
+@struct(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody as their platform knows them, once it was asked. ``speaker`` is their one identity,
+    whichever event named them. A ``member`` is one of ours; an ``outsider`` is a guest, or of another
+    organisation; ``nobody`` is a bot, or somebody whose account is gone."""
+
+    speaker: Speaker
+    standing: Literal["member", "outsider", "nobody"]
+
+
 class Conversing(Channel, Protocol):
     """A channel on which people press buttons, and are told privately what came of it."""
 
@@ -346,9 +370,13 @@ class Conversing(Channel, Protocol):
         an error to anybody if it can't be told."""
         ...
 
-    async def may_decide(self, answer: Answer, policy: str | None) -> bool | None:
-        """Whether the platform knows this person as one of ours: no guest, of no other organisation,
-        unless the channel opens ``policy`` to those. ``None``: it can't be told now."""
+    async def person(self, by: Speaker, reply: JsonObject) -> Person | None:
+        """Who did something: ``by`` is what its event said of them, ``reply`` (or a turn's ``target``)
+        where it came from. ``None``: it can't be told now, and nothing may be done on their word."""
+        ...
+
+    def opens(self, policy: str) -> bool:
+        """Whether outsiders may decide about this, too."""
         ...
 
     def deciders(self, answerers: JsonObject) -> str:

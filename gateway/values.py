@@ -10,7 +10,7 @@ import hmac
 import ipaddress
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar, cast, get_args
@@ -267,3 +267,11 @@ def _passwords(url: str) -> list[str]:
 def setting(env: str, parse: Callable[[str], T], default: T, mask: Mask = "no") -> T:
     """A field of ``Settings`` that comes from this variable."""
     return field(default=default, metadata={"row": (env, parse, mask)})
+
+
+def needed(missing: Sequence[str]) -> str:
+    """What ``Settings.missing`` found, as what somebody has to set: ``either A or B, and C``."""
+    if len(missing) < 2 or not any(" or " in one for one in missing):
+        return ", ".join(missing)
+    told = [f"either {one}" if " or " in one else one for one in missing]
+    return f"{', '.join(told[:-1])}, and {told[-1]}"

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,6 +66,16 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     """Let the last collection see everything again."""
     gc.unfreeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a test logged may be no text that goes from one process to another."""
+    report = yield
+    report.sections = [
+        (name, said.encode(errors="replace").decode()) for name, said in report.sections
+    ]
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
@@ -30,7 +29,17 @@ from gateway.engine.struct import struct
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
-__all__ = ["QUIET", "Fetched", "Replied", "Silent", "SlackWeb", "Tokens", "classify", "trusted"]
+__all__ = [
+    "QUIET",
+    "Fetched",
+    "Replied",
+    "Silent",
+    "SlackWeb",
+    "Tokens",
+    "classify",
+    "silent",
+    "trusted",
+]
 
 QUIET = logging.getLogger("gateway.slack.sdk")
 """For the SDK, which would log texts and addresses that hold a ticket; what matters is logged here."""
@@ -76,6 +85,7 @@ UNSAID = 30.0
 """When Slack doesn't say how long to wait. Seconds, as the one above."""
 CONNECT_SECONDS = 8.0
 LEAVING = 4.0
+"""Seconds that calls under way have to end."""
 MOST_REDIRECTS = 3
 
 
@@ -157,6 +167,12 @@ def _seconds(retry_after: str | None) -> float:
     return float(given) if given.isascii() and given.isdigit() and len(given) < 7 else UNSAID
 
 
+def silent(error: Exception) -> Silent:
+    """Its class says what happened; its text may hold an address with a secret."""
+    unsent = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
+    return Silent(not isinstance(error, unsent), f"no answer: {type(error).__name__}")
+
+
 def trusted(url: str, api_url: str) -> bool:
     """Whether a token may be sent there: to the host of the API or one below it, by the same scheme
     and port."""
@@ -194,10 +210,9 @@ class _Line:
 
 
 class SlackWeb:
-    """``SlackApi`` over the network. ``calls`` counts them by method and kind of outcome."""
+    """``SlackApi`` over the network."""
 
     def __init__(self, tokens: Tokens, api_url: str, *, waits: Waits) -> None:
-        self.calls: Counter[tuple[str, str]] = Counter()
         self._tokens = tokens
         self._api_url = api_url
         self._waits = waits
@@ -243,9 +258,7 @@ class SlackWeb:
         if line is None:
             return _CLOSED
         with line:
-            found = classify(method, await self._send(line.client, token, method, args))
-        self.calls[method, type(found).__name__] += 1
-        return found
+            return classify(method, await self._send(line.client, token, method, args))
 
     async def _send(
         self, client: AsyncWebClient, token: str, method: str, args: JsonObject
@@ -262,7 +275,7 @@ class SlackWeb:
             return _replied(error.response)
         except (OSError, aiohttp.ClientError, ValueError, AttributeError) as error:
             # The last two: 200 with a body that isn't what the SDK takes for granted.
-            return _silent(error)
+            return silent(error)
         return _replied(answer)
 
     async def _token(self, installation: str) -> str | NotNow | Refused:
@@ -296,7 +309,7 @@ class SlackWeb:
                 ):
                     await answer.read()
         except (OSError, aiohttp.ClientError, ValueError) as error:
-            return _outcome(_silent(error))
+            return _outcome(silent(error))
         if 200 <= answer.status < 300:
             return Ok({})
         return _outcome(Replied(answer.status, None, answer.headers.get("Retry-After")))
@@ -315,7 +328,7 @@ class SlackWeb:
                 async with self._waits.timeout(CALL_SECONDS):
                     return await self._download(line.session, token, url, limit)
         except (OSError, aiohttp.ClientError, ValueError) as error:
-            return NotNow(AGAIN, _silent(error).why)
+            return NotNow(AGAIN, silent(error).why)
 
     async def _download(
         self, session: aiohttp.ClientSession, token: str, url: str, limit: int
@@ -363,12 +376,6 @@ def _replied(answer: Any) -> Replied:  # noqa: ANN401 - the SDK's answer, or und
         cast("JsonObject", data) if isinstance(data, dict) else None,
         headers.get("Retry-After"),
     )
-
-
-def _silent(error: Exception) -> Silent:
-    """Its class says what happened; its text may hold an address with a secret."""
-    unsent = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-    return Silent(not isinstance(error, unsent), f"no answer: {type(error).__name__}")
 
 
 async def _taken(answer: aiohttp.ClientResponse, limit: int) -> Fetched | NotNow | Refused:

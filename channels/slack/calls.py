@@ -34,6 +34,10 @@ class Refused:
     code: str
     data: JsonObject
 
+    @property
+    def why(self) -> str:
+        return self.code
+
 
 @struct(frozen=True, slots=True)
 class Ambiguous:
@@ -88,17 +92,25 @@ OF_THE_PLACE = {
 """Refusals that somebody in Slack can mend, after which a retry goes through."""
 
 
-def dead(refused: Refused, installation: str) -> Undeliverable | None:
+def revives(installation: str) -> str:
+    """What dead letters wait for that died because the app wasn't let in."""
+    return f"installation:{installation}"
+
+
+def dead(refused: Refused, installation: str, channel: str) -> Undeliverable | None:
     """The dead letter that a refusal makes, or ``None`` if another way of saying it may still work."""
     code = refused.code
     if code in FOR_GOOD:
         return Undeliverable(
             code,
             f"{FOR_GOOD[code]}; install it again",
-            revive_on=f"installation:{installation}",
+            revive_on=revives(installation),
         )
     if code not in OF_THE_PLACE:
         return None
     needed = refused.data.get("needed")
     more = f": {needed}" if code == "missing_scope" and isinstance(needed, str) else ""
-    return Undeliverable(code, f"{OF_THE_PLACE[code]}{more}; mend that and retry the delivery")
+    where = f" ({channel})" if channel else ""
+    return Undeliverable(
+        code, f"{OF_THE_PLACE[code]}{more}{where}; mend that and retry the delivery"
+    )

@@ -11,25 +11,24 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from channels.contract import Answer, Control, RetryLater, Route, SentOrNot
-from channels.protocol import Card, ChannelContext, TurnStream
+from channels.contract import Control, RetryLater, Route, SentOrNot
+from channels.protocol import Card, ChannelContext, Person, TurnStream
 from channels.slack.api import SlackWeb
 from channels.slack.calls import Ambiguous, NotNow, Refused
 from channels.slack.cards import actions, words
-from channels.slack.cards.deliver import reconcile_card
-from channels.slack.deliver import CARD, deliver, reconcile
+from channels.slack.deliver import deliver, reconcile
 from channels.slack.ingress import Ingress
 from channels.slack.installs.tokens import Tokens
 from channels.slack.oauth import oauth_routes
 from channels.slack.parsing.envelope import slack_id, text
 from channels.slack.reads.context import SlackPreparer
 from channels.slack.reads.people import People
-from channels.slack.reads.place import placed
+from channels.slack.reads.place import misspelt, placed
 from channels.slack.reads.replying import say
 from channels.slack.settings import SlackOptions, SlackSettings
 from channels.slack.tools import attach_file
 from channels.slack.writing.tempo import BUDGETS
-from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.kinds import JsonObject, Millis, Speaker
 from gateway.engine.ledger import Delivery
 from gateway.engine.ports import Prepared, Preparer, Preparing
 from gateway.engine.steps.tasks import Tasks
@@ -47,6 +46,7 @@ PROMPTS: Final[Sequence[JsonObject]] = (
 )
 """Offered to who opens a conversation with the agent for the first time."""
 PATIENCE = 8.0
+"""Seconds that the socket has to close its line."""
 
 log = logging.getLogger("gateway.slack")
 
@@ -79,7 +79,12 @@ class SlackChannel:
         self._tasks = Tasks()
         self._begun = asyncio.Event()
         self._running: _Running | None = None
-        self.ingress = Ingress([Secret(settings.signing_secret or "")], options.rules, self._tokens)
+        self.ingress = Ingress(
+            [Secret(settings.signing_secret or "")],
+            options.rules,
+            self._tokens,
+            lambda: self._tokens.only,
+        )
 
     # -- life ----------------------------------------------------------------------------------------
     def routes(self) -> list[Route]:
@@ -115,6 +120,15 @@ class SlackChannel:
             if self._running is not None:
                 group.create_task(self._running.api.close())
 
+    async def _soon(self, ctx: ChannelContext) -> _Running:
+        """For a delivery: another host may be up to it. Raises ``RetryLater``."""
+        try:
+            async with ctx.waits.timeout(PATIENCE):
+                return await self._started()
+        except TimeoutError:
+            at = Millis(ctx.clock.now() + round(PATIENCE * 1000))
+            raise RetryLater(at, "the channel hasn't started here") from None
+
     async def _started(self) -> _Running:
         await self._begun.wait()
         assert self._running is not None  # noqa: S101 - that is what has begun
@@ -129,11 +143,17 @@ class SlackChannel:
         if self._tokens.problem:
             return self._tokens.problem
         socket = self.socket
-        return socket.why or None if socket is not None and socket.state != "standby" else None
+        if socket is not None and socket.state != "standby" and socket.why:
+            return socket.why
+        return self.ingress.problem
+
+    def check_address(self, address: str) -> tuple[str, str] | None:
+        """What is wrong with a place that an author names, and what to write instead."""
+        return misspelt(address)
 
     # -- the way out -----------------------------------------------------------------------------------
     async def deliver(self, events: TurnStream, delivery: Delivery, ctx: ChannelContext) -> None:
-        running = await self._started()
+        running = await self._soon(ctx)
         delivery = await placed(delivery, ctx, self._tokens.only)
         await deliver(events, delivery, ctx, running.api, self._options)
 
@@ -145,8 +165,6 @@ class SlackChannel:
     async def reconcile(self, delivery: Delivery) -> SentOrNot:
         running = await self._started()
         delivery = await placed(delivery, running.ctx, self._tokens.only)
-        if delivery.part.startswith(CARD):
-            return await reconcile_card(delivery, running.api)
         return await reconcile(delivery, running.api)
 
     # -- before a turn ---------------------------------------------------------------------------------
@@ -162,9 +180,11 @@ class SlackChannel:
         url = self._settings.api_url
         await say(running.api, reply, words, api_url=url, waits=running.ctx.waits)
 
-    async def may_decide(self, answer: Answer, policy: str | None) -> bool | None:
-        running = await self._started()
-        return await running.people.may_decide(answer, policy, self._options.outsiders_decide)
+    async def person(self, by: Speaker, reply: JsonObject) -> Person | None:
+        return await (await self._started()).people.person(by, reply)
+
+    def opens(self, policy: str) -> bool:
+        return policy in self._options.outsiders_decide
 
     def deciders(self, answerers: JsonObject) -> str:
         return words.deciders(answerers, self._options)
@@ -178,14 +198,8 @@ class SlackChannel:
             case "uninstalled" | "revoked":
                 await self._tokens.gone(installation, control.kind)
             case _:
-                await actions.act(
-                    control,
-                    card,
-                    running.api,
-                    self._options,
-                    api_url=self._settings.api_url,
-                    waits=running.ctx.waits,
-                )
+                url = self._settings.api_url
+                await actions.act(control, card, running.api, api_url=url, waits=running.ctx.waits)
 
     async def _greet(self, running: _Running, installation: str, channel: str) -> None:
         """Doing it twice shows the same."""
@@ -196,8 +210,7 @@ class SlackChannel:
             later = running.ctx.clock.now() + round(outcome.after * 1000)
             raise RetryLater(Millis(later), outcome.why)
         if isinstance(outcome, Refused | Ambiguous):
-            why = outcome.code if isinstance(outcome, Refused) else outcome.why
-            log.info("slack: prompts weren't offered: %s", why)
+            log.info("slack: prompts weren't offered: %s", outcome.why)
 
 
 def _socket() -> type[Socket]:

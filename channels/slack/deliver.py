@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from channels.contract import SentOrNot, Undeliverable
-from channels.protocol import ChannelContext, TurnStream
+from channels.protocol import CARD, QUEUED, ChannelContext, TurnStream
 from channels.slack.calls import SlackApi
-from channels.slack.cards.deliver import deliver_card
+from channels.slack.cards.deliver import deliver_card, reconcile_card
 from channels.slack.settings import SlackOptions
 from channels.slack.writing import reconcile as reconciling
 from channels.slack.writing.acts import target_of
 from channels.slack.writing.note import note
 from channels.slack.writing.writer import write
 from gateway.engine.ledger import Delivery
-
-CARD = "card:"
-NOTE = "note:queued"
 
 
 async def deliver(
@@ -27,14 +24,16 @@ async def deliver(
     """Bring a place up to date and settle the delivery; a delivery that has shown something before goes
     on where its parts say. Raises ``RetryLater``, ``Undeliverable`` and ``LeaseLostError``."""
     if delivery.part.startswith(CARD):
-        return await deliver_card(events, delivery, ctx, api, options)
+        return await deliver_card(delivery, ctx, api, options)
     to = target_of(delivery.target)
     if to is None:
         raise Undeliverable("no_place", "the turn's target names no channel")
-    show = note if delivery.part == NOTE else write
+    show = note if delivery.part == QUEUED else write
     return await show(events, delivery, to, ctx, api, options)
 
 
 async def reconcile(delivery: Delivery, api: SlackApi) -> SentOrNot:
     """What became of the part whose send was begun and never confirmed."""
+    if delivery.part.startswith(CARD):
+        return await reconcile_card(delivery, api)
     return await reconciling.reconcile(delivery, api)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from channels.contract import HookReply, HookRequest, Route
@@ -35,11 +35,9 @@ SCOPES = (
 """What the app asks for: to hear what is said to it, to answer, and to know who speaks."""
 
 
-def oauth_routes(
-    settings: SlackSettings, tokens: Tokens, scopes: Sequence[str] = SCOPES
-) -> list[Route]:
+def oauth_routes(settings: SlackSettings, tokens: Tokens) -> list[Route]:
     """Where something is missing that installing takes, the pages say what."""
-    desk = _Desk(settings, tokens, scopes)
+    desk = _Desk(settings, tokens)
     return [
         Route(method="GET", path="/install", handler=desk.install),
         Route(method="GET", path="/oauth/callback", handler=desk.callback),
@@ -47,10 +45,9 @@ def oauth_routes(
 
 
 class _Desk:
-    def __init__(self, settings: SlackSettings, tokens: Tokens, scopes: Sequence[str]) -> None:
+    def __init__(self, settings: SlackSettings, tokens: Tokens) -> None:
         self._settings = settings
         self._tokens = tokens
-        self._scopes = tuple(scopes)
         self._flow: Flow | None = None
 
     async def install(self, request: HookRequest) -> HookReply:
@@ -98,9 +95,7 @@ class _Desk:
             return missing("GATEWAY_SECRET_KEYS", "the workspace's token is kept encrypted")
         kind = await asyncio.to_thread(_load)
         redirect = f"{ground.public_url}{CALLBACK}"
-        self._flow = kind(
-            self._settings, self._tokens, ground, ground.sealer, redirect, self._scopes
-        )
+        self._flow = kind(self._settings, self._tokens, ground, ground.sealer, redirect, SCOPES)
         return self._flow
 
 

@@ -26,6 +26,7 @@ from channels.slack.parsing.identity import Installed, as_stated, installed
 from channels.slack.policy import SlackRules
 
 __all__ = [
+    "UNKNOWN",
     "Envelope",
     "Handshake",
     "Installed",
@@ -36,6 +37,9 @@ __all__ = [
     "read_socket",
 ]
 
+UNKNOWN = "unknown-installation"
+"""The rule by which nothing comes of what an installation sends that isn't one of ours."""
+
 
 def parse(envelope: Envelope, me: Installed | None, rules: SlackRules) -> Parsed:
     """``me`` is the installation that the envelope names, ``None`` where there is none."""
@@ -44,7 +48,7 @@ def parse(envelope: Envelope, me: Installed | None, rules: SlackRules) -> Parsed
         return ignored(envelope, "not_addressed", "app-rate-limited", why)
     if me is None or not me.key or me.key != envelope.installation:
         why = f"the app isn't installed as {envelope.installation or 'anything named'} here"
-        return ignored(envelope, "policy", "unknown-installation", why)
+        return ignored(envelope, "policy", UNKNOWN, why)
     if me.app and envelope.app and me.app != envelope.app:
         return ignored(envelope, "policy", "other-app", "it was sent to another app than ours")
     event = kind_of(obj(envelope.payload.get("event"))) if envelope.kind == "event" else ""

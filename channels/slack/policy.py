@@ -50,6 +50,11 @@ def rules(
             f"replace_in_flight={replace_in_flight!r} isn't one of its values",
             fix='write replace_in_flight=False, "speaker" or "thread"',
         )
+    if not isinstance(cast("object", agent_view), bool):
+        raise ConfigError(
+            f"agent_view={agent_view!r} is neither yes nor no",
+            fix="write agent_view=True or agent_view=False",
+        )
     return SlackRules(
         follow=_follows({OTHERWISE: follow} if isinstance(follow, str) else follow),
         replace=replace_in_flight,
@@ -75,8 +80,13 @@ def replaces(of: SlackRules) -> Replace:
 
 
 def _follows(given: Mapping[str, Follow]) -> Mapping[str, Follow]:
+    if not isinstance(cast("object", given), Mapping):
+        raise ConfigError(
+            f"follow={given!r} isn't one of its values",
+            fix='write "thread" or "mention", or a mapping of these by channel id',
+        )
     for channel, rule in given.items():
-        if channel != OTHERWISE and not _CHANNEL.fullmatch(channel):
+        if channel != OTHERWISE and not _CHANNEL.fullmatch(str(channel)):
             raise ConfigError(
                 f"follow has a rule for {channel!r}, which is no channel's id",
                 fix='use the id such as "C0123ABCD" (in Slack: View channel details), or "*" for'
@@ -95,7 +105,12 @@ def _ids(option: str, given: Collection[str], form: re.Pattern[str], what: str) 
             f"{option} is one text, where a list of {what} belongs",
             fix=f"write {option}=[{given!r}]",
         )
+    if not isinstance(cast("object", given), Collection):
+        raise ConfigError(f"{option}={given!r} is no list", fix=f"write {option}=[…] with {what}")
     for one in cast("Collection[object]", given):
         if not isinstance(one, str) or not form.fullmatch(one):
-            raise ConfigError(f"{option} holds {one!r}: it takes {what}", fix=f"correct {option}")
+            raise ConfigError(
+                f"{option} holds {one!r}: it takes {what}",
+                fix="copy the id in Slack, from the details of the channel or app",
+            )
     return frozenset(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import field
+from typing import cast
 
 from channels.contract import Follow
 from channels.slack.policy import ReplaceInFlight, SlackRules, rules
@@ -67,12 +68,15 @@ def read_options(  # noqa: PLR0913 - each is an option of slack_channel
     remind_every: float | None = None,
 ) -> SlackOptions:
     """The options, checked. Raises ``ConfigError`` that names the one that is wrong."""
-    for name, seconds in (("remind_after", remind_after), ("remind_every", remind_every)):
-        if seconds is not None and not seconds >= 60:
-            raise ConfigError(
-                f"{name}={seconds!r} would remind people all the time",
-                fix=f"set {name} to 60 seconds or more, or leave it out",
-            )
+    _check_texts("policy_words", policy_words, '{"refunds": "@support-leads"}')
+    _check_texts("task_titles", task_titles, '{"find_order": "Looking up order {order_id}"}')
+    if not isinstance(cast("object", outsiders_decide), Collection):
+        raise ConfigError(
+            f"outsiders_decide={outsiders_decide!r} is no list of policies",
+            fix='write outsiders_decide=["refunds"]',
+        )
+    _check_seconds("remind_after", remind_after)
+    _check_seconds("remind_every", remind_every)
     if remind_every is not None and remind_after is None:
         raise ConfigError(
             "remind_every says how often to remind again, but nothing reminds a first time",
@@ -97,3 +101,32 @@ def read_options(  # noqa: PLR0913 - each is an option of slack_channel
         remind_after=remind_after,
         remind_every=remind_every,
     )
+
+
+def _check_texts(name: str, given: object, example: str) -> None:
+    """That an option which is a mapping holds a text for each name."""
+    if given is None:
+        return
+    fits = isinstance(given, Mapping) and all(
+        isinstance(one, str)
+        for item in cast("Mapping[object, object]", given).items()
+        for one in item
+    )
+    if not fits:
+        raise ConfigError(
+            f"{name}={given!r} doesn't give a text for each name", fix=f"write {name}={example}"
+        )
+
+
+def _check_seconds(name: str, given: object) -> None:
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ConfigError(
+            f"{name}={given!r} is no number of seconds", fix=f"write {name}=3600 for an hour"
+        )
+    if not given >= 60:
+        raise ConfigError(
+            f"{name}={given!r} would remind people all the time",
+            fix=f"set {name} to 60 seconds or more, or leave it out",
+        )

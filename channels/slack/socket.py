@@ -71,8 +71,7 @@ log = logging.getLogger("gateway.slack")
 class Socket:
     """Keeps a line to Slack open, on one of the hosts that share a store.
 
-    ``state`` and ``why`` tell people how that goes; ``heard_at`` is when the last envelope came, by the
-    monotonic clock.
+    ``state`` and ``why`` tell people how that goes.
     """
 
     def __init__(
@@ -94,10 +93,6 @@ class Socket:
         self._try_at = float("-inf")
         self._look = asyncio.Event()
         self._leaving = Tasks()
-
-    @property
-    def heard_at(self) -> float | None:
-        return None if self.line is None else self.line.envelope_at
 
     async def run(self) -> None:
         """Until it is cancelled; then no line is open and the lease is free."""
@@ -244,7 +239,7 @@ class _Client(SocketModeClient):
     async def _frame(self, raw: str) -> None:
         try:
             message: object = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             message = None
         try:
             if not isinstance(message, dict):

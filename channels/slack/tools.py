@@ -12,9 +12,11 @@ def attach_file(name: str, text: str) -> str:
     """Attach a text file to your answer: a table, a list, a log, whatever is too long to read in a
     message. It is sent when your answer is. `name` ends as its kind does, like `orders.csv`."""
     # Nothing is done here: the call itself, once it is committed, is what the writer uploads.
-    if not name.strip() or len(name) > LONGEST_NAME or any(mark in name for mark in "/\\\n"):
+    # What can't be seen may turn a name around, so that it seems to end as another kind does.
+    odd = not name.isprintable() or any(mark in name for mark in "/\\")
+    if odd or not name.strip() or len(name) > LONGEST_NAME:
         raise ValueError(
-            f"a file's name is one line of 1 to {LONGEST_NAME} characters without slashes"
+            f"a file's name is one line of 1 to {LONGEST_NAME} visible characters without slashes"
         )
     if not text.strip():
         raise ValueError("the file would be empty; give its text, or don't attach it")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import cast
 
-from channels.protocol import Card, Decider
+from channels.protocol import CallState, Card, Decider
 from gateway.engine.decisions.answerers import namespace
 from gateway.engine.decisions.park import request_body
 from gateway.engine.decisions.position import call_step
@@ -14,8 +14,6 @@ from gateway.engine.kinds import OPEN_STATES, CancelReason, Json
 from gateway.engine.messages import ToolResult
 from gateway.engine.records import RequestRecord, TurnRecord, VoteRow
 from gateway.engine.wire import loads
-
-CallState = Literal["waits", "runs", "done", "failed", "dropped"]
 
 
 def card_of(
@@ -42,7 +40,7 @@ def card_of(
         answerers=body.answerers,
         digest=request.digest,
         quorum=quorum if isinstance(quorum, int) else 1,
-        votes=agreeing(votes),
+        votes=_agreeing(votes),
         created_at=request.created_at,
         expires_at=request.expires_at,
         outcome=request.outcome,
@@ -52,7 +50,7 @@ def card_of(
     )
 
 
-def agreeing(votes: Sequence[VoteRow]) -> tuple[Decider, ...]:
+def _agreeing(votes: Sequence[VoteRow]) -> tuple[Decider, ...]:
     """The most votes that agree, each person's latest, among identities of one kind: those of another
     kind might be the same people."""
     latest = {vote.by: vote for vote in votes}

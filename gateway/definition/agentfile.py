@@ -142,6 +142,36 @@ class AgentFile:
                     "approvals", f"shows {policy} where nothing is: {error}", "", text=str(where)
                 )
 
+    def check_routes(
+        self, channels: Collection[str], asked: Collection[str], spelled: Collection[str]
+    ) -> None:
+        """That requests are shown on a channel there is, and by a policy that somebody asks.
+        ``asked`` are those that a tool names in so many words, ``spelled`` what else may be one. A
+        policy alone is also what tainted calls fall back to, so it is doubtful only beside one that
+        looks like it."""
+        approvals = cast("object", self.agent.approvals if self.agent else {})
+        if not isinstance(approvals, Mapping):
+            return
+        routes = cast("Mapping[object, object]", approvals)
+        for policy, where in ((str(policy), str(where)) for policy, where in routes.items()):
+            channel, colon, _ = where.strip().partition(":")
+            if colon and channel and channel not in channels:
+                there = f"there is {', '.join(sorted(channels))}" if channels else "there is none"
+                self.refuse(
+                    "approvals",
+                    f"shows {policy} at {where}, but there is no channel {channel}; {there}",
+                    f"write channels/{channel}.py, or name a channel that is there",
+                    text=where,
+                )
+            near = did_you_mean(policy, asked)
+            if policy not in {"taint", *spelled} and (near or len(routes) > 1):
+                self.warn(
+                    "approvals",
+                    f"says where {policy!r} is shown, but no tool asks that policy{near}",
+                    "name it in a tool's answerers, or drop it",
+                    text=policy,
+                )
+
     def _check_surface(
         self, source: str, surface: object, tools: Collection[str], overlays: Mapping[str, str]
     ) -> None:

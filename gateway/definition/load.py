@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
+from channels.protocol import Channel
 from gateway.definition.agentfile import AgentFile
-from gateway.definition.author import Agent, Reply, Schedule
+from gateway.definition.author import Agent, Reply, Schedule, Target
 from gateway.definition.channels import ChannelFactory, load_channels
 from gateway.definition.choice import ModelChoice, ModelFactory, ScriptedFactory
 from gateway.definition.layout import check_layout, read_prompts
 from gateway.definition.modules import Package
-from gateway.definition.parkcheck import check_parks, policies, uses_services
+from gateway.definition.parkcheck import check_parks, policies, texts, uses_services
 from gateway.definition.problems import DefinitionError, Findings, Problem, in_order
 from gateway.definition.schedules import load_schedules
 from gateway.definition.skills import TOOL as READ_SKILL
@@ -27,6 +28,16 @@ from gateway.engine.tool import Tool
 
 BUILT_IN_SOURCES = frozenset({"api", "chat", "cli", "console", "cron", "timer", "web"})
 """Sources the gateway emits without a channel of the agent's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A target that the author names: what goes there, and where that stands."""
+
+    target: Target
+    what: str
+    file: str
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +56,26 @@ class Loaded:
     skills: tuple[Skill, ...] = ()
     schedules: Mapping[str, Schedule]
     channels: Mapping[str, ChannelFactory] = field(default_factory=dict[str, ChannelFactory])
+    addresses: tuple[Address, ...] = ()
     warnings: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+
+    def misaddressed(self, channels: Mapping[str, Channel]) -> tuple[Problem, ...]:
+        """Addresses that their channel wouldn't understand. A channel that can tell has a method
+        ``check_address(address)``, which says what is wrong with one, and how it is written."""
+        found: list[Problem] = []
+        for one in self.addresses:
+            channel = channels.get(one.target.channel)
+            check = cast(
+                "Callable[[str], tuple[str, str] | None] | None",
+                getattr(channel, "check_address", None),
+            )
+            if check is not None and (wrong := check(one.target.address)) is not None:
+                said, fix = wrong
+                found.append(
+                    Problem(one.file, one.line, f"{one.what} at {one.target}, but {said}", fix)
+                )
+        return in_order(found)
 
     async def start(self) -> AgentDef:
         """The agent with its services, built once from the environment. Raises ``ConfigError``."""
@@ -110,7 +139,7 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
     package = Package.create(root.resolve(), str(path).rstrip("/") or "/")
     findings = Findings()
     try:
-        parts = _read(package, findings, run_channels=run_channels)
+        parts = _read(package, findings, sources, run_channels=run_channels)
         choice = ModelChoice(model, model_factory, scripted, offline=offline)
         definition = _assemble(parts, choice, package, findings)
         _warn_idle_policies(parts, sources)
@@ -127,6 +156,7 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
         skills=parts.skills,
         schedules=parts.schedules,
         channels=parts.channels,
+        addresses=_addresses(parts, parts.file.agent, package),
         warnings=in_order(findings.warnings),
         notes=_notes(parts, package),
     )
@@ -144,7 +174,9 @@ class _Parts:
     channels: dict[str, ChannelFactory]
 
 
-def _read(package: Package, findings: Findings, *, run_channels: bool) -> _Parts:
+def _read(
+    package: Package, findings: Findings, sources: Collection[str], *, run_channels: bool
+) -> _Parts:
     check_layout(package, findings)
     prompt, overlays = read_prompts(package, findings)
     skills = load_skills(package.root / "skills", f"{package.shown}/skills", findings)
@@ -163,7 +195,9 @@ def _read(package: Package, findings: Findings, *, run_channels: bool) -> _Parts
         channels=channels,
     )
     parts.file.check(_tool_names(package, tools), overlays)
-    _read_code(package, parts.file, findings)
+    # An application may mount channels of its own, which it names among the sources.
+    mounted = {*named, *sources} - BUILT_IN_SOURCES
+    parts.file.check_routes(mounted, *_read_code(package, parts.file, findings))
     return parts
 
 
@@ -173,8 +207,11 @@ def _tool_names(package: Package, tools: Mapping[str, Tool]) -> set[str]:
     return files | set(tools)
 
 
-def _read_code(package: Package, file: AgentFile, findings: Findings) -> None:
-    """What the text of the author's code tells without running it."""
+def _read_code(package: Package, file: AgentFile, findings: Findings) -> tuple[set[str], set[str]]:
+    """What the text of the author's code tells without running it. Returns the policies that tools
+    name, and every text beside ``agent.py`` that may reach one by way of a constant."""
+    asked: set[str] = set()
+    spelled: set[str] = set()
     for path in sorted(package.root.rglob("*.py")):
         inside = path.relative_to(package.root).parts
         if any(part.startswith(".") for part in inside) or inside[0] in (
@@ -188,6 +225,9 @@ def _read_code(package: Package, file: AgentFile, findings: Findings) -> None:
         place = package.show(path)
         check_parks(tree, place, findings)
         check_waits(tree, place, findings)
+        if inside[0] not in ("agent.py", "channels", "schedules"):
+            asked |= {policy for policy, _ in policies(tree)}
+            spelled |= texts(tree)
         if file.agent is None or inside[0] != "tools":
             continue
         if file.agent.authorize_answer is None:
@@ -206,6 +246,7 @@ def _read_code(package: Package, file: AgentFile, findings: Findings) -> None:
                 "uses ctx.services, but the agent has none",
                 "give Agent services=, a function of the environment",
             )
+    return asked, spelled
 
 
 def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
@@ -223,10 +264,33 @@ def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
             )
 
 
+def _addresses(parts: _Parts, agent: Agent, package: Package) -> tuple[Address, ...]:
+    file = parts.file
+    routed = (
+        Address(
+            target=Target.parse(where),
+            what=f"shows {policy}",
+            file=file.place,
+            line=file.line_of("approvals", where),
+        )
+        for policy, where in agent.approvals.items()
+    )
+    scheduled = (
+        Address(target=one.target, what="runs", file=package.show(_schedule_file(package, name)))
+        for name, one in parts.schedules.items()
+        if isinstance(one.target, Target)
+    )
+    return (*routed, *scheduled)
+
+
+def _schedule_file(package: Package, name: str) -> Path:
+    folder = package.root / "schedules"
+    return next(folder.glob(f"{name}.*"), folder / name)
+
+
 def _notes(parts: _Parts, package: Package) -> tuple[Problem, ...]:
     """What is there but waits for a later release."""
-    folder = package.root / "schedules"
-    files = (next(folder.glob(f"{name}.*"), folder / name) for name in parts.schedules)
+    files = (_schedule_file(package, name) for name in parts.schedules)
     said = "is valid; schedules don't run yet"
     return in_order([Problem(package.show(file), None, said) for file in files])
 

@@ -86,13 +86,24 @@ _TAKERS: dict[str, Callable[..., object]] = {
 }
 
 
-def _options(taker: str, name: str) -> str:
-    """What one of ours takes by name, where an author named something else."""
-    if taker not in _TAKERS:
+def _options(taker: str, name: str, error: TypeError) -> str:
+    """What one of ours, or whatever the author's file calls, takes by name, where it was given
+    something else."""
+    function = _TAKERS.get(taker) or _called(taker, error)
+    if function is None:
         return ""
-    found = inspect.signature(_TAKERS[taker]).parameters.values()
+    found = inspect.signature(function).parameters.values()
     known = [one.name for one in found if one.kind is one.KEYWORD_ONLY]
-    return f"{taker} takes {', '.join(known)}{did_you_mean(name, known)}"
+    return f"{taker} takes {', '.join(known)}{did_you_mean(name, known)}" if known else ""
+
+
+def _called(taker: str, error: TypeError) -> Callable[..., object] | None:
+    """The function that the last frame was about to call, if it knows it by its own name."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    found: object = None if trace is None else trace.tb_frame.f_globals.get(taker)
+    return found if inspect.isfunction(found) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +164,7 @@ class Package:
         if isinstance(error, ModuleNotFoundError) and error.name:
             fix = self._missing_module(error.name)
         elif isinstance(error, TypeError) and (unknown := _UNKNOWN.search(message)):
-            fix = _options(unknown["taker"], unknown["name"])
+            fix = _options(unknown["taker"], unknown["name"], error)
         findings.error(file, line, f"fails {when}: {message}", fix)
 
     def _place(self, relative: str, error: BaseException) -> tuple[str, int | None]:
@@ -170,4 +181,6 @@ class Package:
             return f"create {self.shown}/{inside}.py, or correct the relative import"
         if (self.root / f"{name.partition('.')[0]}.py").is_file():
             return f"import it relatively: from . import {name}"
-        return f"install {name.partition('.')[0]} into this environment, or remove the import"
+        if (top := name.partition(".")[0]) in sys.modules:
+            return f"correct the import: {top} is installed, and has no such module"
+        return f"install {top} into this environment, or remove the import"

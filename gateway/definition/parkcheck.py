@@ -40,6 +40,15 @@ def policies(tree: ast.Module) -> Iterator[tuple[str, int]]:
                     pass
 
 
+def texts(tree: ast.Module) -> set[str]:
+    """Every text the file spells out."""
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
 def uses_services(tree: ast.Module) -> int | None:
     """The line on which the file first reads ``ctx.services``."""
     lines = [

@@ -23,15 +23,16 @@ from gateway.engine.struct import struct
 @struct(frozen=True, slots=True, kw_only=True)
 class Standing:
     """Where a turn that is being accepted comes to stand: behind ``position`` others, and if one of
-    them is parked, ``waits_for`` names that turn."""
+    them is parked, ``waits_for`` names that turn. ``replaces`` are those that it ends."""
 
     position: int
     waits_for: str | None
+    replaces: tuple[str, ...] = ()
 
 
 Companions = tuple[Companion, ...] | Callable[[Standing], tuple[Companion, ...]]
 """Rows that commit with an acceptance, or what makes them once it is known where the turn stands: pure
-and quick, and maybe asked more than once."""
+and quick, and maybe asked more than once. What it raises is raised by ``start``, with nothing done."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)

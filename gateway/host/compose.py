@@ -22,7 +22,7 @@ from gateway.engine.runtime import Runtime
 from gateway.host.api import Api
 from gateway.host.channels.context import Surroundings
 from gateway.host.channels.equipping import preparers, with_tools
-from gateway.host.channels.registry import Registry, build
+from gateway.host.channels.registry import Registry, mounted
 from gateway.host.channels.waking import WakingSink
 from gateway.host.channels.ways import Ways
 from gateway.host.metrics import MeteredSink, Metrics
@@ -115,7 +115,7 @@ async def open_host(
 
 def _load_with_channels(settings: Settings, offline: bool) -> tuple[Loaded, Registry]:
     loaded = load(settings, offline=offline)
-    channels = build(loaded.channels, settings.environ, settings.missing)
+    channels = mounted(loaded, settings.environ, settings.missing)
     missing = {name: settings.missing(name) for name in CHANNEL_NEEDS}
     return loaded, Registry(channels=channels, missing=missing)
 

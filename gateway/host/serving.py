@@ -27,6 +27,7 @@ from gateway.host.app import HostRunner, make_app
 from gateway.host.compose import Host, open_host
 from gateway.host.hostfile import announce, local_url, make_cli_token, withdraw
 from gateway.host.routes.operate import stuck
+from gateway.values import needed
 
 log = logging.getLogger("gateway.host")
 
@@ -82,7 +83,7 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
                 log.warning("%s", told)
             for name in host.loaded.channels:
                 if missing := host.api.registry.missing.get(name):
-                    log.warning("channel %s is off: set %s", name, ", ".join(missing))
+                    log.warning("channel %s is off: set %s", name, needed(missing))
             settle_memory()
             runner = HostRunner(make_app(host.api), shutdown_timeout=CLOSE_SECONDS)
             await runner.setup()

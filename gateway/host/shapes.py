@@ -345,6 +345,7 @@ COMPONENTS: JsonObject = {
             "queued": COUNT,
             "approvals": COUNT,
             "oldest_approval": maybe(MOMENT),
+            "dead_deliveries": COUNT,
             "agents": listed(text()),
             "store": text(),
             "channels": listed(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from channels.contract import Inbound, Replace
+from channels.contract import Inbound, Place, Replace
+from channels.protocol import NOTE_LANE, QUEUED, REPLY
 from gateway.engine.decisions.telling import lane_of
 from gateway.engine.errors import (
     BusyError,
@@ -26,14 +27,11 @@ from gateway.engine.records import (
     PlaceBound,
 )
 from gateway.engine.runtime import Runtime
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.intake import keys, words
-from gateway.intake.decide import bound
+from gateway.intake.decide import asked_of_place, bound
 from gateway.intake.envelope import wrap
 from gateway.intake.verdicts import Judgement, verdict
-
-NOTE = "#note"
-"""Ends the lane of notes, which don't wait for what they are about."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -57,6 +55,10 @@ class Entered:
     made: Judgement
 
 
+class Overtaken(Exception):
+    """A newer post came in before this one: it must not be ended by what was said before it."""
+
+
 class Entrance:
     """Opens turns for one agent from one source."""
 
@@ -66,17 +68,23 @@ class Entrance:
         self._source = source
         self._clock = clock
 
-    def session_of(self, inbound: Inbound, known: Known) -> SessionRef:
-        """Where its place belongs, or else the session that is named after the place."""
+    def session_of(self, place: Place, known: Known) -> SessionRef:
+        """Where a place belongs, or else the session that is named after it."""
         binding = bound(known, self._agent)
-        key = inbound.place.session if binding is None else binding.session
-        return SessionRef(self._agent, key)
+        return SessionRef(self._agent, place.session if binding is None else binding.session)
+
+    async def session_at(self, place: Place, event_id: str) -> SessionRef:
+        """The same for an event that isn't a new message. Raises ``StoreUnavailableError``."""
+        wanted = asked_of_place(self._source, event_id, place)
+        return self.session_of(place, await self._runtime.store.ledger.known(wanted))
 
     async def enter(self, letter: Letter) -> Entered:
         """Raises ``StoreUnavailableError``."""
         standing: list[Standing] = []
 
         def companions(where: Standing) -> tuple[Companion, ...]:
+            if any(is_newer(turn_id, letter.inbound) for turn_id in where.replaces):
+                raise Overtaken
             standing.append(where)
             return accompany(letter, where, self._source, self._clock.now())
 
@@ -94,6 +102,8 @@ class Entrance:
         )
         try:
             started = await session.start(given, replace=letter.replace, when_suspended="queue")
+        except Overtaken:
+            return await self.enter(replace(letter, replace=False))
         except (DuplicateClaimError, TurnIdConflict):
             return Entered(outcome="duplicate", made=COPY)
         except BusyError:
@@ -110,6 +120,13 @@ class Entrance:
 
 
 COPY = Judgement(word="duplicate", rule="post-claimed")
+
+
+def is_newer(turn_id: str, inbound: Inbound) -> bool:
+    """Whether a turn answers what was said after this, in the same channel."""
+    channel, _, said = inbound.post.rpartition(":")
+    where, _, other = turn_id[: len(inbound.post)].rpartition(":")
+    return where == channel and other > said
 
 
 def judged(letter: Letter, where: Standing) -> Judgement:
@@ -137,10 +154,10 @@ def accompany(letter: Letter, where: Standing, source: str, at: Millis) -> tuple
             turn=NEW_TURN,
             at=at,
         ),
-        _view("reply", inbound, source, lane, at),
+        _view(REPLY, inbound, source, lane, at),
     ]
     if _waits(letter, where):
-        rows.append(_view("note:queued", inbound, source, lane + NOTE, at))
+        rows.append(_view(QUEUED, inbound, source, lane + NOTE_LANE, at))
     return (*rows, *spoken(inbound, at))
 
 

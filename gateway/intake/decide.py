@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from channels.contract import Control, Inbound
+from channels.contract import Inbound, Place
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Asked, Binding, Known
 from gateway.intake import keys, loops
@@ -20,9 +20,9 @@ def asked(source: str, inbound: Inbound) -> Asked:
     )
 
 
-def asked_of_edit(source: str, control: Control, inbound: Inbound) -> Asked:
-    """The same for a message as it reads after an edit, which hasn't claimed anything yet."""
-    return Asked(source=source, event_id=control.event_id, places=(inbound.place.key,))
+def asked_of_place(source: str, event_id: str, place: Place) -> Asked:
+    """The same for an event that claims nothing: what is bound there."""
+    return Asked(source=source, event_id=event_id, places=(place.key,))
 
 
 def bound(known: Known, agent: str) -> Binding | None:

@@ -38,6 +38,7 @@ LEASE = Millis(60_000)
 PATIENCE = 45.0
 """Seconds that acting on one event may take: less than its lease."""
 GIVING_BACK = 2.0
+"""Seconds."""
 
 
 class Inbox:
@@ -155,8 +156,8 @@ class Inbox:
         if later.at < row.at + GIVEN_UP:
             return later
         kept = stored.kept
-        reply = kept.reply if isinstance(kept, Answer | Control) else None
-        return settle(means, kept, "unsupported", "gave-up", say=words.BROKEN, reply=reply)
+        say = words.BROKEN if isinstance(kept, Answer | Control) else None
+        return settle(means, kept, "unsupported", "gave-up", say=say)
 
     # -- settling ------------------------------------------------------------------------------------
     async def _settle(self, row: InboxRow, came: Came | None) -> None:

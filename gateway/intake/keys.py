@@ -18,6 +18,11 @@ def claims(keys: Iterable[str], at: Millis, turn: TurnRow | None = None) -> tupl
     return tuple(Claim(key=key, turn=turn, at=at, expires_at=end) for key in dict.fromkeys(keys))
 
 
+def removed(post: str) -> str:
+    """Taken by the removal of a post that isn't let in yet, or by the post when it is: by one of them."""
+    return f"{post}:removed"
+
+
 def held(known: Known, now: Millis) -> tuple[Claimed, ...]:
     """Keys that somebody has, and still will."""
     return tuple(claim for claim in known.claims if claim.expires_at > now)

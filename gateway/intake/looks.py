@@ -7,12 +7,13 @@ that it changes. Both are waited for by the event's age, so a restart changes no
 from __future__ import annotations
 
 from gateway.engine.kinds import Millis
+from gateway.engine.records.companions import DAY
 
 LOOKS = (2, 5, 15, 60)
 """Seconds after an event came in."""
 MOST_PATIENT = 60
 """Seconds between two tries of what didn't work, at most."""
-GIVEN_UP = Millis(86_400_000)
+GIVEN_UP = DAY
 """What couldn't be acted on for a day isn't any more."""
 
 

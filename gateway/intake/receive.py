@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from channels.contract import Answer, Control, Ignored, Inbound, Parsed, Verdict
 from channels.protocol import Channel
 from gateway.engine.errors import DuplicateClaimError
-from gateway.engine.kinds import JsonObject, Millis, SessionRef
-from gateway.engine.ledger import Asked, Known
+from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.ledger import Known
 from gateway.engine.limits import Clock
 from gateway.engine.records import Companion, Held
 from gateway.engine.runtime import Runtime
 from gateway.engine.struct import replace
 from gateway.intake import keys
 from gateway.intake.accept import COPY, Entrance, Letter, spoken
-from gateway.intake.decide import asked, asked_of_edit, bound, decide
+from gateway.intake.decide import asked, asked_of_place, decide
 from gateway.intake.looks import next_look, retry_at
 from gateway.intake.stored import Kept, Saying, body_of, kind_of
 from gateway.intake.verdicts import Judgement, verdict
@@ -84,7 +84,7 @@ class Intake:
                 return await self._note(inbound, made, spoken(inbound, now) if person else ())
 
     async def _let_in(self, inbound: Inbound, known: Known, made: Judgement) -> Verdict:
-        ref = self._entrance.session_of(inbound, known)
+        ref = self._entrance.session_of(inbound.place, known)
         letter = Letter(inbound=inbound, rule=made.rule, ref=ref, replace=inbound.replace)
         entered = await self._entrance.enter(letter)
         told = entered.made
@@ -92,14 +92,12 @@ class Intake:
             case "in":
                 return _told(told, inbound.turn_id)
             case "duplicate":
-                return await self._copy(inbound, await self._ledger.known(self._asked(inbound)))
+                known = await self._ledger.known(asked(self._source, inbound))
+                return await self._copy(inbound, known)
             case "busy":
                 return await self._hold(inbound, told, retry_at(1, self._clock.now()))
             case "refused":
                 return await self._refuse(inbound, told, inbound.target)
-
-    def _asked(self, inbound: Inbound) -> Asked:
-        return asked(self._source, inbound)
 
     async def _copy(self, inbound: Inbound, known: Known) -> Verdict:
         """Another telling of a post that was let in before; it points at the same turn."""
@@ -131,7 +129,8 @@ class Intake:
     async def _edit(self, control: Control, edited: Inbound) -> Verdict:
         """Text that wasn't said to us isn't kept, not even for a moment: what it was said to is
         looked up first."""
-        known = await self._ledger.known(asked_of_edit(self._source, control, edited))
+        wanted = asked_of_place(self._source, control.event_id, edited.place)
+        known = await self._ledger.known(wanted)
         made = decide(edited, known, self._agent, self._clock.now())
         if made.word in {"accepted", "held"}:
             return await self._keep(control, "edit:kept")
@@ -141,12 +140,8 @@ class Intake:
         """The conversation that a reset is meant for, so that it ends no later one."""
         if control.place is None:
             return None
-        known = await self._ledger.known(
-            Asked(source=self._source, event_id=control.event_id, places=(control.place.key,))
-        )
-        binding = bound(known, self._agent)
-        key = control.place.session if binding is None else binding.session
-        row = await self._store.session(SessionRef(self._agent, key))
+        ref = await self._entrance.session_at(control.place, control.event_id)
+        row = await self._store.session(ref)
         return None if row is None else row.generation
 
     # -- what is written -----------------------------------------------------------------------------
@@ -155,8 +150,16 @@ class Intake:
         event finds it there."""
         if made.said is None or reply is None:
             return await self._note(parsed, made)
-        saying = self._held(parsed.event_id, Saying(reply=reply, words=made.said))
-        return await self._note(parsed, made, [saying])
+        rows: list[Companion] = [
+            self._held(parsed.event_id, Saying(reply=reply, words=made.said)),
+        ]
+        if isinstance(parsed, Inbound):
+            # Of a post that several events tell of, its author is told once.
+            rows += keys.claims([f"{parsed.post}:told"], self._clock.now())
+        try:
+            return await self._note(parsed, made, rows)
+        except DuplicateClaimError:
+            return await self._note(parsed, replace(made, said=None))
 
     def _held(
         self,

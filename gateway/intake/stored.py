@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Literal, cast
 
 from channels.contract import (
     MISSING,
@@ -31,8 +31,8 @@ class Saying:
 
 
 Kept = Inbound | Answer | Control | Saying
-Kind = str
-"""``message``, ``answer``, ``control`` or ``say``: what ``Held.kind`` tells."""
+Kind = Literal["message", "answer", "control", "say"]
+"""What ``Held.kind`` tells."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,6 @@ def _json(kept: Kept) -> JsonObject:
                 "shown": kept.shown,
                 "digest": kept.digest,
                 "by": speaker_json(kept.by),
-                "guest": kept.guest,
                 "reason": kept.reason,
                 "reply": kept.reply,
             }
@@ -186,7 +185,6 @@ def _answer(value: JsonObject) -> Answer:
         shown=str(value["shown"]),
         digest=str(value["digest"]),
         by=_speaker(value["by"]),
-        guest=cast("bool | None", value["guest"]),
         value=value.get("value", MISSING),
         reason=cast("str | None", value["reason"]),
         reply=cast("JsonObject", value["reply"]),

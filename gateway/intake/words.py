@@ -1,6 +1,6 @@
 """What people are told about what they sent. Pure.
 
-How a request stands is said elsewhere (``gateway.approvals.words``); an answer that was taken needs no
+What is said about a request is elsewhere (``gateway.approvals.words``); an answer that was taken needs no
 words, since its card shows it.
 """
 
@@ -19,8 +19,18 @@ STILL_OPEN = "It is still open: please answer again."
 
 RESET = "This conversation starts over. What was said before is kept, and I don't look at it."
 NOTHING_TO_RESET = "There is no conversation of ours here yet, so there is nothing to start over."
-NOT_YOURS_TO_RESET = "Only members of this organisation can start this conversation over."
-NOT_YOURS_TO_STOP = "Only whoever asked, or a member of this organisation, can stop this."
+NOT_YOURS_TO_RESET = (
+    "Only members of this organisation can start this conversation over; guests can't."
+)
+NOT_YOURS_TO_STOP = (
+    "Only whoever asked, or a member of this organisation who is no guest, can stop this."
+)
+
+
+def outsider(who: str | None) -> str:
+    """``who`` decides instead; ``None`` where it is for whoever asked, or for one person."""
+    rest = "A member has to ask for it." if who is None else f"This one is for {who} to decide."
+    return f"Guests and people of other organisations can't decide here. {rest}"
 
 
 def invalid(why: str) -> str:

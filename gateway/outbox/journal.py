@@ -106,7 +106,8 @@ class RowJournal:
             places=places,
             remind_at=remind_at,
         )
-        await self.let_go(receipt)
+        self._check()
+        await self._let_go(receipt)
 
     async def put_back(
         self,
@@ -114,25 +115,27 @@ class RowJournal:
         *,
         error: str | None,
         next_try: Millis | None = None,
+        look_at: Millis | None = None,
         revive_on: str | None = None,
     ) -> None:
-        """Let go of a row without having shown any more than before."""
+        """Let go of a row without having shown any more than before; what rests has nothing to show
+        yet. Also after our lease ran out: the store knows whether somebody else has taken it, and if
+        nobody has, they needn't wait for it."""
         row = self.delivery
         receipt = Receipt(
             delivery=row.id,
             token=row.token,
-            satisfied=row.shown,
+            satisfied=row.wanted if state == "resting" else row.shown,
             state=state,
             seq=row.seq,
             next_try=next_try,
             error=error,
             revive_on=revive_on,
-            remind_at=row.remind_at,
+            remind_at=row.remind_at if look_at is None else look_at,
         )
-        await self.let_go(receipt)
+        await self._let_go(receipt)
 
-    async def let_go(self, receipt: Receipt) -> None:
-        self._check()
+    async def _let_go(self, receipt: Receipt) -> None:
         self.leaving = True
         try:
             self.settled = await self._ledger.settle(receipt)
@@ -144,9 +147,10 @@ class RowJournal:
     async def cut(self) -> None:
         """What may have been under way when its sender was stopped: a stream that took it shows more
         than its part says."""
-        if self.calling:
-            live = [part for part in self.parts if part.state == "live"]
-            await self.record(*(replace(part, state="broken") for part in live))
+        live = [replace(part, state="broken") for part in self.parts if part.state == "live"]
+        if self.calling and live:
+            await self._write(live)
+            self._parts.update({part.n: part for part in live})
 
     async def _write(self, parts: Sequence[Part]) -> int:
         try:

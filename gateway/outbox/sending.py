@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 
 from channels.contract import NotSent, RetryLater, Sent, Undeliverable, Unknown
-from channels.protocol import Channel, ChannelContext
+from channels.protocol import CARD, NOTE_LANE, QUEUED, REPLY, Channel, ChannelContext
 from gateway.engine.errors import GatewayError, LeaseLostError, StoreUnavailableError
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Delivery, Part, SettledState
 from gateway.engine.limits import Clock
+from gateway.engine.records import Companion, DeliveryMark, DeliveryOpened
 from gateway.engine.runtime import Runtime
 from gateway.engine.struct import replace, struct
 from gateway.outbox.journal import RowJournal
@@ -23,9 +24,8 @@ from gateway.outbox.view import turn_ahead
 
 log = logging.getLogger("gateway.outbox")
 
-REPLY = "reply"
-"""The part of a turn that shows the turn itself."""
 A_MOMENT = Millis(1000)
+A_MINUTE = Millis(60_000)
 SETTLING = Millis(20_000)
 """How long after it was begun a call may still have its effect, though its answer was lost."""
 
@@ -38,6 +38,7 @@ class Back:
     state: SettledState
     error: str | None = None
     next_try: Millis | None = None
+    look_at: Millis | None = None
     revive_on: str | None = None
     cut: bool = False
     behind: bool = False
@@ -87,7 +88,7 @@ class Sender:
             error = f"{letter.reason}: {letter.detail}"
             return Back(state="dead", error=error, revive_on=letter.revive_on)
         except LeaseLostError:
-            return self._stopped(journal) if journal.closing else None
+            return self._stopped(journal)
         except StoreUnavailableError:
             return replace(self._again(row, "failed", "the store is unavailable"), cut=True)
         except Exception as error:  # noqa: BLE001 - a channel's fault must not end the others
@@ -104,7 +105,7 @@ class Sender:
     def _again(self, row: Delivery, word: str, detail: str, at: Millis | None = None) -> Back:
         now = self._clock.now()
         found = trouble(row.error, word, detail, now)
-        if found.over(now):
+        if found.over(now, row.attempts):
             reason = "cant_tell" if word == "unknown" else "gave_up"
             log.warning("a delivery to %s is dead: %s", row.source, reason)
             return Back(state="dead", error=f"{reason}: {detail}, for a whole day")
@@ -124,8 +125,15 @@ class Sender:
             if back.cut:
                 await journal.cut()
             await journal.put_back(
-                back.state, error=back.error, next_try=back.next_try, revive_on=back.revive_on
+                back.state,
+                error=back.error,
+                next_try=back.next_try,
+                look_at=back.look_at,
+                revive_on=back.revive_on,
             )
+            if back.state == "dead" and journal.delivery.part.startswith(CARD):
+                # Who asked is to be told that the decision is asked for nowhere they see.
+                await self._note(DeliveryMark(turn=journal.delivery.turn, at=self._clock.now()))
         except LeaseLostError:
             pass  # whoever has it now goes on from what its parts say
         except GatewayError as error:
@@ -140,9 +148,12 @@ class Sender:
         if (back := await self._reconciled(channel, journal)) is not None:
             return back
         if row.part == REPLY and (ahead := await turn_ahead(self._runtime, row)) is not None:
-            # It would hold its lane against the turn that it waits for.
-            next_try = self.soon(row) if ahead == "suspended" else self._clock.now() + A_MOMENT
-            return Back(state="due", next_try=Millis(next_try), behind=True)
+            # What is due holds its lane, also against the card that the turn before it waits for.
+            now = self._clock.now()
+            wait = max(A_MOMENT, min(A_MINUTE, now - row.at)) if ahead == "suspended" else A_MOMENT
+            if ahead == "suspended" and row.shown == 0:
+                await self._note(self._waiting(row, Millis(now)))
+            return Back(state="resting", look_at=Millis(now + wait), behind=True)
         delivery, context = journal.current, self._context(row.source)
         async with aclosing(turn_stream(self._runtime, delivery)) as events:
             if delivery.seq == 0:
@@ -150,6 +161,20 @@ class Sender:
             else:
                 await channel.deliver_resume(events, delivery, context)
         return None
+
+    def _waiting(self, row: Delivery, now: Millis) -> DeliveryOpened:
+        """Whoever wrote before the turn ahead of theirs was parked is told who is waited for, too."""
+        return DeliveryOpened(
+            turn=row.turn,
+            part=QUEUED,
+            source=row.source,
+            target=row.target,
+            lane=f"{row.lane}{NOTE_LANE}",
+            at=now,
+        )
+
+    async def _note(self, row: Companion) -> None:
+        await self._runtime.store.ledger.note([row])
 
     async def _reconciled(self, channel: Channel, journal: RowJournal) -> Back | None:
         """Find out what became of parts whose send was begun, before anything is sent again."""

@@ -24,7 +24,7 @@ async def turn_stream(runtime: Runtime, delivery: Delivery) -> AsyncGenerator[Tu
     session = runtime.session(delivery.agent, delivery.session)
     ref, turn_id, after = session.ref, delivery.turn_id, delivery.seq
     asked = after > 0  # somebody may have been, in what was told before
-    while not await _told(runtime, ref, turn_id, after):
+    while (left := await _left(runtime, ref, turn_id, after)) is not None:
         try:
             source = session.observe(turn_id, after=after)
             async with aclosing(cast("AsyncGenerator[TurnEvent, None]", source)) as events:
@@ -32,18 +32,20 @@ async def turn_stream(runtime: Runtime, delivery: Delivery) -> AsyncGenerator[Tu
                     after = event.seq or after
                     yield event
                     asked = asked or isinstance(event, InputRequested)
-                    if asked and event.durable and await _told(runtime, ref, turn_id, after):
-                        return
+                    if asked and event.durable and after >= left:
+                        left = await _left(runtime, ref, turn_id, after)
+                        if left is None:
+                            return
         except ReaderCut:
             continue
         return
 
 
-async def _told(runtime: Runtime, ref: SessionRef, turn_id: str, after: int) -> bool:
-    """Whether the turn rests or is over, and nothing of it lies behind the cursor. What is answered
-    later marks the delivery, which then comes back for the rest."""
+async def _left(runtime: Runtime, ref: SessionRef, turn_id: str, after: int) -> int | None:
+    """The turn's last event as of now; ``None`` if it rests or is over, and nothing of it lies behind
+    the cursor. What is answered later marks the delivery, which then comes back for the rest."""
     record = await runtime.store.turn(ref, turn_id)
     if record is None:
         raise NotFoundError(f"no turn {turn_id!r} in this session")
     rests = record.state == "suspended" or record.state not in OPEN_STATES
-    return rests and after >= record.last_seq
+    return None if rests and after >= record.last_seq else record.last_seq

@@ -8,10 +8,10 @@ from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Ledger, Retention
 from gateway.engine.limits import Clock, Waits
+from gateway.engine.records.companions import DAY
 
 log = logging.getLogger("gateway.outbox")
 
-DAY = 86_400_000
 FIRST = 60.0
 """Seconds after a start: it has better things to do then."""
 EVERY = 3600.0

@@ -12,10 +12,13 @@ from datetime import UTC, datetime
 from typing_extensions import override
 
 from gateway.engine.kinds import Millis
+from gateway.engine.records.companions import DAY
 from gateway.engine.struct import struct
 
-GIVE_UP = Millis(24 * 3_600_000)
+GIVE_UP = DAY
 """How long trouble may last."""
+TRIES = 8
+"""How often it must have been tried since the last news: a host that was off for a weekend starts anew."""
 LONGEST = 60.0
 """Seconds between two tries, at most."""
 
@@ -36,8 +39,8 @@ class Trouble:
         at = datetime.fromtimestamp(self.since / 1000, UTC).isoformat(timespec="milliseconds")
         return f"{self.word}: {self.detail} (since {at.removesuffix('+00:00')}Z)"
 
-    def over(self, now: Millis) -> bool:
-        return now - self.since >= GIVE_UP
+    def over(self, now: Millis, tries: int) -> bool:
+        return now - self.since >= GIVE_UP and tries >= TRIES
 
 
 def trouble(before: str | None, word: str, detail: str, now: Millis) -> Trouble:

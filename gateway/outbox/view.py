@@ -30,7 +30,6 @@ async def turn_view(
         speaker=opening.speaker,
         event=opening.event,
         cancelled=_cancelled(record),
-        error=error_record(record),
         behind=None if behind is None else await card(behind),
     )
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from channels.protocol import Channel, ChannelContext, Journal, Pacer
+from channels.protocol import REPLY, Channel, ChannelContext, Journal, Pacer
 from gateway.engine.errors import GatewayError, LeaseLostError
 from gateway.engine.kinds import Millis, TurnRow
 from gateway.engine.ledger import Delivery
@@ -25,10 +25,13 @@ from gateway.engine.struct import struct
 from gateway.log import bound
 from gateway.outbox.journal import RowJournal
 from gateway.outbox.pacing import Budgets
-from gateway.outbox.sending import REPLY, Sender
+from gateway.outbox.sending import Sender
 from gateway.outbox.sweep import keep_sweeping
 
 log = logging.getLogger("gateway.outbox")
+
+A_GLANCE = 0.02
+"""Seconds between two looks, where the first found nothing."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,8 @@ class Outbox:
         self._gone = asyncio.Event()
         self._draining = False
         self._next_lapses = float("-inf")
+        self._in_vain = False
+        """The last look found nothing to send."""
         self._behind: dict[tuple[str, str], set[TurnRow]] = {}
         """Turns in line behind others, by session."""
 
@@ -150,7 +155,9 @@ class Outbox:
     # -- claiming --------------------------------------------------------------------------------------
     async def _heard(self, seconds: float) -> bool:
         """Whether there is news within so many seconds."""
-        await asyncio.sleep(0)  # the rows that were taken come first
+        # The rows that were taken come first. Most news is about turns that nobody is shown, and isn't
+        # worth a look each.
+        await self._waits.sleep(A_GLANCE if self._in_vain else 0)
         if seconds > 0:
             with suppress(TimeoutError):
                 async with self._waits.timeout(seconds):
@@ -167,9 +174,11 @@ class Outbox:
             return tempo.poll  # that a row was let go of is news
         # Rows of a sender that died are due without anything saying so.
         lapses = self._waits.monotonic() >= self._next_lapses
-        if not news and not lapses and (wait := await self._due_in()) > 0:
+        if not lapses and (wait := await self._due_in()) > 0:
+            self._in_vain = True
             return min(wait, tempo.poll)
         taken = await self._claim(tasks, room)
+        self._in_vain = not taken
         if taken == room:
             return 0.0
         if lapses and not news and not taken:

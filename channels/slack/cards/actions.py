@@ -13,9 +13,8 @@ from channels.slack.cards import arguments, form, looks
 from channels.slack.parsing.clicks import NOT_NEEDED, REASON_FORM
 from channels.slack.parsing.envelope import number, text
 from channels.slack.reads.replying import say
-from channels.slack.settings import API_URL, SlackOptions
 from gateway.engine.kinds import JsonObject
-from gateway.engine.limits import SYSTEM_WAITS, Waits
+from gateway.engine.limits import Waits
 
 AGAIN = "That took too long to open. Please press it once more."
 REFUSED = "Slack didn't open this. Nothing was done, and the request is as it was."
@@ -24,16 +23,9 @@ LATE = frozenset({"expired_trigger_id", "exchanged_trigger_id", "invalid_trigger
 
 
 async def act(
-    control: Control,
-    card: Card | None,
-    api: SlackApi,
-    options: SlackOptions,
-    *,
-    api_url: str = API_URL,
-    waits: Waits = SYSTEM_WAITS,
+    control: Control, card: Card | None, api: SlackApi, *, api_url: str, waits: Waits
 ) -> None:
     """Open what was asked for, or tell the person why not. At most once: the trigger is gone then."""
-    del options
     if control.kind not in {"show", "form"}:
         return
     view, reply = None if card is None else _view(control, card), control.reply

@@ -26,6 +26,8 @@ MORE = "june.more"
 
 MOST_NOTICE = 300
 
+REPLACED = "A newer request took the place of this one."
+
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Rendered:
@@ -51,8 +53,8 @@ def rendered(card: Card, options: SlackOptions, installation: str, version: int)
 
 def gone() -> Rendered:
     """For a request that isn't kept any more, since its call asked for something else."""
-    block = words.rich(words.section([words.text(looks.REPLACED, "bold")]))
-    return Rendered(blocks=[block], text=looks.REPLACED, hash=digest([block]))
+    block = words.rich(words.section([words.text(REPLACED, "bold")]))
+    return Rendered(blocks=[block], text=REPLACED, hash=digest([block]))
 
 
 def notice(card: Card) -> str:

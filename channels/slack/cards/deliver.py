@@ -15,13 +15,13 @@ import secrets
 from typing import Literal, cast
 
 from channels.contract import NotSent, RetryLater, SentOrNot, Undeliverable
-from channels.protocol import Card, ChannelContext, Journal, TurnStream
+from channels.protocol import Card, ChannelContext, Journal
 from channels.slack.calls import CALL_SECONDS, NotNow, Ok, Outcome, Refused, SlackApi, dead
 from channels.slack.cards import looks, words
 from channels.slack.cards.card import Rendered, gone, notice, rendered
 from channels.slack.parsing.envelope import slack_id, text
 from channels.slack.settings import SlackOptions
-from channels.slack.writing.acts import Target, metadata, stamp, target_of
+from channels.slack.writing.acts import Target, metadata, post, stamp, target_of
 from channels.slack.writing.reconcile import find
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Binding, Delivery, Part, SettledState
@@ -38,15 +38,10 @@ GONE = "message_not_found"
 
 
 async def deliver_card(
-    events: TurnStream,
-    delivery: Delivery,
-    ctx: ChannelContext,
-    api: SlackApi,
-    options: SlackOptions,
+    delivery: Delivery, ctx: ChannelContext, api: SlackApi, options: SlackOptions
 ) -> None:
-    """Show ``delivery.request`` as it stands. Raises ``RetryLater``, ``Undeliverable`` or
-    ``LeaseLostError``."""
-    del events  # a card shows where things are, never how they got there
+    """Show ``delivery.request`` as it stands, however it got there. Raises ``RetryLater``,
+    ``Undeliverable`` or ``LeaseLostError``."""
     journal = ctx.journal(delivery)
     satisfied = journal.wanted
     card = None if delivery.request is None else await ctx.card(delivery.request)
@@ -125,7 +120,7 @@ class _Work:
         if isinstance(outcome, Refused) and outcome.code == GONE:
             await self._journal.record(replace(part, state="gone"))
             return None
-        self._done(outcome, at.installation)
+        self._done(outcome, at)
         part = replace(part, hash=made.hash)
         await self._journal.record(part)
         return part
@@ -154,22 +149,12 @@ class _Work:
                 {"installation": at.installation, "channel": at.channel, "thread_ts": at.thread}
             ),
         )
-        args: JsonObject = {
-            "channel": at.channel,
-            "text": made.text,
-            "blocks": [*made.blocks],
-            "metadata": metadata(self._delivery, part),
-            "parse": "none",
-            "link_names": False,
-            "unfurl_links": False,
-            "unfurl_media": False,
-        }
-        if at.thread:
-            args["thread_ts"] = at.thread
+        meta = metadata(self._delivery, part)
+        args: JsonObject = {**post(at, made.blocks, made.text, meta), "link_names": False}
         outcome = await self._call(at.installation, "chat.postMessage", args, at.channel, part)
         if isinstance(outcome, NotNow | Refused):
             await self._journal.record(replace(part, state="gone"))
-        answer = self._done(outcome, at.installation)
+        answer = self._done(outcome, at)
         at = replace(at, channel=slack_id(answer, "channel") or at.channel)
         ref = at.ref(text(answer, "ts"))
         await self._journal.record(replace(part, state="open", ref=ref))
@@ -205,14 +190,14 @@ class _Work:
             pacer.penalise(key, outcome.after)
         return outcome
 
-    def _done(self, outcome: Outcome, installation: str) -> JsonObject:
+    def _done(self, outcome: Outcome, at: Target) -> JsonObject:
         match outcome:
             case Ok(data):
                 return data
             case NotNow(after, why):
                 raise self.later(after, why)
             case Refused():
-                raise dead(outcome, installation) or Undeliverable(
+                raise dead(outcome, at.installation, at.channel) or Undeliverable(
                     outcome.code, "Slack doesn't take the card; mend that and retry the delivery"
                 )
             case _:

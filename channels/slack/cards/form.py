@@ -11,22 +11,16 @@ from collections.abc import Iterator
 from channels.protocol import Card
 from channels.slack.cards import words
 from channels.slack.cards.arguments import MOST_TEXT, exact, more, pieces, preformatted
-from channels.slack.cards.entered import FormErrors, filled
 from channels.slack.cards.fields import Field, as_input, fields
 from channels.slack.parsing.clicks import ANSWER_FORM, REASON, REASON_FORM
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import JsonObject
 
-__all__ = ["FormErrors", "reason_view", "value_of", "view"]
+__all__ = ["reason_view", "view"]
 
 MOST_VIEW = 200_000
 """A view takes 250 kB; measured as ASCII, which counts a letter higher than Slack can."""
 
 MOST_REASON = 2_000
-
-
-def value_of(card: Card, state: JsonObject) -> Json | FormErrors:
-    """The answer in a form that was sent; ``state`` is what it holds, by block and element."""
-    return filled(card.schema, state)
 
 
 def view(card: Card) -> JsonObject:

@@ -1,5 +1,5 @@
 """How a request stands, in the looks that a card has: open, with votes, decided and running, done, failed,
-denied, expired, no longer needed, replaced.
+denied, expired, no longer needed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from channels.slack.cards.schemas import label
 from channels.slack.settings import SlackOptions
 from gateway.engine.kinds import CancelReason, JsonObject
 
-REPLACED = "A newer request took the place of this one."
-
 WHY: dict[CancelReason | None, str] = {
     "requested": "the turn was stopped",
     "replaced": "a newer message took its place",
@@ -24,7 +22,7 @@ WHY: dict[CancelReason | None, str] = {
 
 
 def is_open(card: Card) -> bool:
-    return card.outcome is None and card.successor is None
+    return card.outcome is None
 
 
 def is_over(card: Card) -> bool:
@@ -46,8 +44,6 @@ def facts(card: Card, options: SlackOptions, installation: str) -> list[JsonObje
 
 def standing(card: Card, installation: str) -> list[JsonObject]:
     """Elements that say how it stands: who, when, and what came of it."""
-    if card.successor is not None:
-        return [words.section([words.text(REPLACED, "bold")])]
     match card.outcome:
         case None:
             return _votes(card, installation)
@@ -148,8 +144,6 @@ def _given(card: Card) -> list[JsonObject]:
 # -- in one line ---------------------------------------------------------------------------------------------
 def line(card: Card) -> str:
     """For notifications, and for clients that show no blocks."""
-    if card.successor is not None:
-        return REPLACED
     match card.outcome:
         case None:
             return "Waits for a decision."

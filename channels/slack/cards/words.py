@@ -83,7 +83,7 @@ def deciders(answerers: JsonObject, options: SlackOptions) -> str:
     """Who may decide, for a sentence in which nothing is markup."""
     user, policy = answerers.get("user"), answerers.get("policy")
     if isinstance(user, str):
-        found = "the one person it is meant for"
+        found = "the person who was asked"
     elif isinstance(policy, str):
         words = options.policy_words.get(policy, "")
         found = words if words and not words.startswith("<") else f"the policy {policy}"

@@ -50,7 +50,9 @@ async def _answer(slack: Scene, request: web.Request) -> web.Response:
         if request.method == "POST":
             body = cast("Json", json.loads(await request.read() or b"{}"))
         return web.json_response(await table[name](slack, Args(an_object(body))), dumps=_dumps)
-    except (Impossible, Refused, ValueError) as error:
+    except Refused as error:
+        return web.json_response({"error": str(error), **error.more}, status=409)
+    except (Impossible, ValueError) as error:
         return web.json_response({"error": str(error)}, status=409)
     except KeyError as error:
         return web.json_response({"error": f"nothing has the id {error.args[0]}"}, status=404)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 
-from channels.slack.calls import Ok, Outcome, Refused
+from channels.slack.calls import Ok, Outcome, Refused, revives
 from channels.slack.installs.bare import Bare
 from channels.slack.installs.ground import Ground
-from channels.slack.installs.held import revives
 from channels.slack.parsing.envelope import slack_id
 from channels.slack.parsing.identity import Installed
 from gateway.engine.errors import StoreUnavailableError
@@ -23,6 +22,7 @@ __all__ = ["Alone"]
 log = logging.getLogger("gateway.slack")
 
 LONGEST_PAUSE = 60.0
+"""Seconds."""
 
 
 class Alone:

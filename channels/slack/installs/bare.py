@@ -12,7 +12,7 @@ from typing import cast
 
 import aiohttp
 
-from channels.slack.api import Replied, Silent, classify
+from channels.slack.api import Replied, Silent, classify, silent
 from channels.slack.calls import CALL_SECONDS, NotNow, Outcome
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.limits import Waits
@@ -45,12 +45,14 @@ class Bare:
         try:
             async with (
                 self._waits.timeout(CALL_SECONDS),
-                self._session.post(f"{self._url}{method}", data=form, headers=headers) as answer,
+                # Elsewhere nobody is to learn what is asked with.
+                self._session.post(
+                    f"{self._url}{method}", data=form, headers=headers, allow_redirects=False
+                ) as answer,
             ):
                 body = await answer.content.read(_MOST_BYTES)
         except (OSError, aiohttp.ClientError) as error:
-            sent = not isinstance(error, aiohttp.ClientConnectorError)
-            return Silent(sent, f"no answer: {type(error).__name__}")
+            return silent(error)
         return Replied(answer.status, _object(body), answer.headers.get("Retry-After"))
 
     async def close(self) -> None:

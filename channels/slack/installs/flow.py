@@ -34,7 +34,7 @@ from typing_extensions import override
 from channels.contract import HookReply, HookRequest
 from channels.protocol import Sealer
 from channels.slack.api import QUIET
-from channels.slack.calls import Ok, Refused
+from channels.slack.calls import Ok
 from channels.slack.installs.ground import Ground
 from channels.slack.installs.held import Held, expiry, told
 from channels.slack.installs.pages import Page, failed, installed, shown
@@ -123,8 +123,7 @@ class _Exchange(AsyncOAuthFlow):
     async def run_installation(self, code: str) -> Granted | None:
         outcome = await self._tokens.exchange(code, self.redirect_uri or "")
         if not isinstance(outcome, Ok):
-            why = outcome.code if isinstance(outcome, Refused) else outcome.why
-            log.warning("Slack didn't confirm an installation: %s", why)
+            log.warning("Slack didn't confirm an installation: %s", outcome.why)
             return None
         data = outcome.data
         team, enterprise = obj(data.get("team")), obj(data.get("enterprise"))
@@ -190,23 +189,25 @@ class _States(AsyncOAuthStateStore):
     @override
     async def async_consume(self, state: str) -> bool:
         now = self._clock.now()
-        until = self._until(state)
+        plain = self._opened(state)
+        until = Millis(int.from_bytes(plain[:8], "big"))
         if now >= until:
             return False
-        used = f"slack:oauth:{hashlib.sha256(state.encode()).hexdigest()}"
+        # By what is in it: there is more than one way to spell the same bytes.
+        used = f"slack:oauth:{hashlib.sha256(plain).hexdigest()}"
         try:
             await self._ledger.note([Claim(key=used, turn=None, at=now, expires_at=until)])
         except DuplicateClaimError:
             return False
         return True
 
-    def _until(self, state: str) -> Millis:
-        """0 for what isn't a state of ours."""
+    def _opened(self, state: str) -> bytes:
+        """A deadline and what makes it one of a kind; nothing for what isn't a state of ours."""
         try:
             sealed = base64.b64decode(state + "=" * (-len(state) % 4), b"-_", validate=True)
-            return Millis(int.from_bytes(self._sealer.open(sealed, ABOUT)[:8], "big"))
+            return self._sealer.open(sealed, ABOUT)
         except (binascii.Error, ValueError, ConfigError):
-            return Millis(0)
+            return b""
 
 
 async def _succeeded(args: AsyncSuccessArgs) -> BoltResponse:

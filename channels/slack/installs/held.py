@@ -13,7 +13,7 @@ from channels.slack.parsing.envelope import number, obj, text
 from gateway.engine.kinds import Json, JsonObject, Millis
 from gateway.engine.struct import struct
 
-__all__ = ["Held", "about", "expiry", "opened", "revives", "told", "written"]
+__all__ = ["Held", "about", "expiry", "opened", "told", "written"]
 
 
 @struct(frozen=True, slots=True)
@@ -27,11 +27,6 @@ class Held:
 def about(key: str) -> str:
     """What sealed secrets are bound to: copied to another workspace's row, they don't open."""
     return f"slack:installation:{key}"
-
-
-def revives(key: str) -> str:
-    """What dead letters wait for that died because the app wasn't let in."""
-    return f"installation:{key}"
 
 
 def written(held: Held) -> bytes:

@@ -28,6 +28,7 @@ log = logging.getLogger("gateway.slack")
 LEASE = Millis(60_000)
 """Longer than a refresh and its save can take."""
 GLANCE = 0.25
+"""Seconds between two looks at what another host, which holds the lease, has done."""
 LOOKS = 60
 
 

@@ -39,8 +39,10 @@ AHEAD = Millis(2 * 3600 * 1000)
 START_SECONDS = 3.0
 PATIENCE = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+"""Seconds, as the two above."""
 ASK_AGAIN = Millis(30_000)
 TRIES = 5
+"""How often a row is written over that others write at the same time."""
 
 
 class Tokens:
@@ -50,7 +52,6 @@ class Tokens:
     """
 
     def __init__(self, settings: SlackSettings) -> None:
-        self.single = settings.bot_token is not None
         self._settings = settings
         self._begun = asyncio.Event()
         self._tasks = Tasks()
@@ -94,7 +95,7 @@ class Tokens:
         if self._parts.alone is not None:
             return self._parts.alone.problem
         if self._parts.ground.sealer is None:
-            return "GATEWAY_SECRET_KEYS isn't set, so no workspace can install the app"
+            return "no workspace can install: set GATEWAY_SECRET_KEYS (openssl rand -hex 32)"
         return None
 
     @property

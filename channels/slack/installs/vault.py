@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 
 from channels.protocol import Sealer
+from channels.slack.calls import revives
 from channels.slack.installs.ground import Ground
-from channels.slack.installs.held import Held, about, opened, revives, written
+from channels.slack.installs.held import Held, about, opened, written
 from gateway.engine.errors import ConfigError
 from gateway.engine.ledger import Installation
 from gateway.engine.struct import replace, struct
@@ -62,10 +63,10 @@ class Vault:
             return False
         self._known.pop(row.key, None)
         if held is not None:
-            await self.revive(row.key)
+            await self._revive(row.key)
         return True
 
-    async def revive(self, key: str) -> None:
+    async def _revive(self, key: str) -> None:
         revived = await self._ledger.retry(revive_on=revives(key), now=self._clock.now())
         if revived:
             log.info("installation %s: %d dead letters are due again", key, revived)

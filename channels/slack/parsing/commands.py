@@ -25,8 +25,8 @@ RESET = "june.reset"
 """The ``callback_id`` of the shortcuts."""
 
 HOW = (
-    "To start a conversation over, open the menu (⋮) of any message in its thread and choose my reset"
-    " shortcut, or send `reset` with a link to that message (Copy link)."
+    "To start a conversation over, open the menu (⋮) of any message in its thread and choose"
+    " Start over, or send `reset` with a link to that message (Copy link)."
 )
 ELSEWHERE = "That link leads to another channel. Send the command in the channel of that thread."
 UNKNOWN = "I don't know this shortcut any more. Nothing was done."

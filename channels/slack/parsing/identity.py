@@ -15,6 +15,7 @@ any workspace of it that the person belongs to, with ``team`` null for an org-wi
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Protocol
 
 from channels.slack.parsing.envelope import Envelope, obj, slack_id, text
 from gateway.engine.kinds import JsonObject, Level, Speaker
@@ -22,6 +23,7 @@ from gateway.engine.ledger.rows import Installation
 from gateway.engine.struct import replace, struct
 
 __all__ = [
+    "Homes",
     "Installed",
     "Person",
     "as_stated",
@@ -55,6 +57,14 @@ class Installed:
 
     def owns(self, home: str) -> bool:
         return bool(home) and home in {self.key, self.team, self.enterprise, *self.teams}
+
+
+class Homes(Protocol):
+    """Where the app is installed."""
+
+    async def installed(self, key: str) -> Installed | None:
+        """Ourselves there, without asking Slack. Raises ``StoreUnavailableError``."""
+        ...
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -117,7 +127,7 @@ def author(envelope: Envelope, me: Installed, message: JsonObject) -> Person:
         # Nobody from outside is in here, whichever of the organisation's workspaces they came by.
         owners[home] = grid
     user = slack_id(message, "user") or slack_id(message, "user_id")
-    claim = _Claim(user=user, home=home, owner=owners.get(home, ""))
+    claim = _Claim(user=user, home=home, owner=owners.get(home, "") if home else "")
     return _person(me, grid, claim, named(profile), _guest(profile))
 
 
@@ -142,11 +152,19 @@ def commander(envelope: Envelope, me: Installed) -> Person:
     return _person(me, _grid(envelope, me), claim, _label(text(fields, "user_name")))
 
 
-def looked_up(person: Person, me: Installed, *, team: str, enterprise: str) -> Person:
-    """The same person once Slack was asked (``users.info``) where they belong: settles those whose
-    click named a workspace that couldn't be told to be of our organisation."""
-    claim = _Claim(user=person.user, home=team or person.team, owner=enterprise)
-    found = _person(me, me.enterprise, claim, person.speaker.name, person.guest)
+def looked_up(
+    me: Installed,
+    user: str,
+    *,
+    team: str,
+    enterprise: str,
+    name: str = "",
+    guest: bool | None = None,
+) -> Person:
+    """Somebody of whom Slack was asked (``users.info``) where they belong: settles those whose event
+    named no workspace, or one that couldn't be told to be of our organisation."""
+    claim = _Claim(user=user, home=team, owner=enterprise)
+    found = _person(me, me.enterprise, claim, name, guest)
     return replace(found, external=found.external is not False)
 
 

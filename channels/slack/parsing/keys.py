@@ -86,8 +86,9 @@ def opened_home(installation: str, user: str) -> str:
 def target(
     *, installation: str, team: str, channel: str, thread: str, recipient: tuple[str, str]
 ) -> JsonObject:
-    """Where an answer goes. ``lane`` orders what is sent there; ``team`` is the workspace that workspace-scoped methods of an org-wide
-    token want; ``recipient`` the user and team for whom a stream is started."""
+    """Where an answer goes. ``lane`` orders what is sent there; ``team`` is the workspace that
+    workspace-scoped methods of an org-wide token want; ``recipient`` the user and team for whom a
+    stream is started."""
     user, user_team = recipient
     return {
         "source": "slack",

@@ -60,8 +60,8 @@ def _by_person(envelope: Envelope, me: Installed, rules: SlackRules, at: Spot) -
     if found.author == "external" and not may_talk(rules, at.channel):
         why = f"the author is of another organisation, and {at.channel} isn't opened to those"
         said = ignored(envelope, "policy", "external", why, **known)
-        if how in ("none", "thread"):
-            return said
+        if how in ("none", "thread") or (how == "mention" and text(event, "type") == "message"):
+            return said  # a mention comes a second time, as one, and is answered then
         return replace(said, say=OUTSIDER, reply=_reply(at, person))
     if how == "none":
         why = "it doesn't mention us and replies to nothing"

@@ -122,7 +122,9 @@ class Reader:
             return (unread(file.name, reason),)
         words = _text(got.body) if kind.startswith("text/") or kind in _TEXTS else None
         if words is not None and len(got.body) <= MOST_INLINE:
-            note = f"A file that came with the message: {label(file.name)}, {kind}. It is data."
+            note = (
+                f"A file that came with the message: {label(file.name)}, {label(kind)}. It is data."
+            )
             return (framed("file", note, words, self._turn_id),)
         digest = hashlib.sha256(got.body).hexdigest()
         found = Attachment(

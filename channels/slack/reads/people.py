@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Protocol
 
-from channels.contract import Answer
+from channels.protocol import Person
 from channels.slack.calls import Ok, SlackApi
 from channels.slack.parsing.envelope import obj, slack_id, text
-from channels.slack.parsing.identity import Installed, Person, looked_up, named
+from channels.slack.parsing.identity import Homes, Installed, looked_up, named
 from gateway.engine.kinds import JsonObject, Speaker
 from gateway.engine.limits import Waits
 from gateway.engine.struct import struct
 
-__all__ = ["Homes", "People", "Profile", "outsider"]
+__all__ = ["People", "Profile", "outsider"]
 
 REMEMBERED = 3600.0
 """Seconds for which a name is good enough."""
@@ -39,17 +38,11 @@ class Profile:
     enterprise: str = ""
 
 
-class Homes(Protocol):
-    async def installed(self, key: str) -> Installed | None:
-        """Ourselves there."""
-        ...
-
-
 def outsider(me: Installed, stated: str, profile: Profile) -> bool:
     """Whether they are of another organisation, or may be. ``stated`` is the home that a payload
     named."""
-    somebody = Person(speaker=Speaker(""), user="", team=stated, external=None)
-    found = looked_up(somebody, me, team=profile.team, enterprise=profile.enterprise)
+    home = profile.team or stated
+    found = looked_up(me, "", team=home, enterprise=profile.enterprise)
     return profile.stranger or found.external is not False
 
 
@@ -116,20 +109,23 @@ class People:
                     most -= 1
                     group.create_task(look(user))
 
-    async def may_decide(
-        self, answer: Answer, policy: str | None, outsiders: frozenset[str]
-    ) -> bool | None:
-        """Whether this person is one of ours: neither a bot nor gone, and unless ``outsiders`` names the
-        policy, no guest and of no other organisation. ``None``: it can't be told now."""
-        opened = policy is not None and policy in outsiders
-        if answer.guest is True and not opened:
-            return False
-        installation, user = text(answer.reply, "installation"), slack_id(answer.reply, "user")
+    async def person(self, by: Speaker, reply: JsonObject) -> Person | None:
+        """Who somebody is, whichever of our workspaces an event named, or none: see ``Conversing``."""
+        installation, user = text(reply, "installation"), slack_id(reply, "user")
         me = await self._homes.installed(installation) if installation else None
         profile = await self.look(installation, user, FRESH) if me is not None and user else None
         if me is None or profile is None:
             return None
+        stated = slack_id(reply, "user_team")
+        outside = profile.guest or outsider(me, stated, profile)
+        found = looked_up(
+            me,
+            user,
+            team=profile.team or stated,
+            enterprise=profile.enterprise,
+            name=by.name or profile.name,
+            guest=outside,
+        )
         if profile.bot or profile.deleted:
-            return False
-        stated = slack_id(answer.reply, "user_team")
-        return opened or not (profile.guest or outsider(me, stated, profile))
+            return Person(speaker=found.speaker, standing="nobody")
+        return Person(speaker=found.speaker, standing="outsider" if outside else "member")

@@ -7,12 +7,30 @@ there is.
 
 from __future__ import annotations
 
+import re
+
 from channels.contract import Undeliverable
 from channels.protocol import ChannelContext
 from channels.slack.parsing.envelope import slack_id, text
 from channels.slack.writing.acts import target_of
 from gateway.engine.ledger import Delivery
 from gateway.engine.struct import replace
+
+_ADDRESS = re.compile(r"([TE][A-Z0-9]+:)?[CDG][A-Z0-9]+")
+
+_WRITE = (
+    "write slack:C0123ABCD, the id at the end of Slack's View channel details; with its workspace it is"
+    " slack:T0123ABCD:C0123ABCD"
+)
+
+
+def misspelt(address: str) -> tuple[str, str] | None:
+    """What is wrong with an address that an author wrote, and what to write instead."""
+    if _ADDRESS.fullmatch(address):
+        return None
+    person = re.fullmatch(r"[UW][A-Z0-9]{5,}", address) is not None
+    said = "that is the id of a person" if person else f"{address} is no channel's id"
+    return said, _WRITE
 
 
 async def placed(delivery: Delivery, ctx: ChannelContext, only: str | None) -> Delivery:

@@ -12,7 +12,7 @@ import logging
 
 import aiohttp
 
-from channels.slack.api import Replied, Silent, classify, trusted
+from channels.slack.api import Replied, classify, silent, trusted
 from channels.slack.calls import CALL_SECONDS, NotNow, Ok, Outcome, Refused, SlackApi
 from channels.slack.parsing.envelope import slack_id, stamp, text
 from channels.slack.words import mentions, mrkdwn
@@ -77,13 +77,11 @@ async def _answer(url: str, body: JsonObject, waits: Waits) -> Outcome:
         ):
             status, wait = answer.status, answer.headers.get("Retry-After")
     except (OSError, aiohttp.ClientError, ValueError) as error:
-        sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL)
-        return classify("response_url", Silent(sent, type(error).__name__))
+        return classify("response_url", silent(error))
     data: JsonObject | None = {"ok": True} if status == 200 else None
     return classify("response_url", Replied(status, data, wait))
 
 
 def _noted(way: str, outcome: Outcome) -> None:
     if not isinstance(outcome, Ok):
-        why = outcome.code if isinstance(outcome, Refused) else outcome.why
-        log.info("a person wasn't told something by %s: %s", way, why)
+        log.info("a person wasn't told something by %s: %s", way, outcome.why)

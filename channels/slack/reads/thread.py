@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from channels.slack.calls import Ok, Outcome, Refused, SlackApi
+from channels.slack.calls import Ambiguous, NotNow, Ok, Refused, SlackApi
 from channels.slack.parsing.envelope import items, kind_of, obj, slack_id, stamp, text
 from channels.slack.parsing.identity import Installed
 from channels.slack.parsing.messages import HEARD
@@ -76,10 +76,10 @@ class Thread:
         return [] if self.root is None else [self.root, *self.replies]
 
 
-def why(outcome: Outcome) -> str:
+def why(outcome: NotNow | Refused | Ambiguous) -> str:
     """Why something couldn't be read, for the model and who reads over its shoulder."""
     if not isinstance(outcome, Refused):
-        return f"not at the moment: {outcome.why}" if not isinstance(outcome, Ok) else ""
+        return f"not at the moment: {outcome.why}"
     needed = text(outcome.data, "needed")
     if outcome.code == "missing_scope":
         return f"the app lacks the permission {needed}" if needed else "the app lacks a permission"
@@ -98,7 +98,8 @@ def authors(posts: Sequence[JsonObject]) -> Iterator[str]:
 
 @struct(frozen=True, slots=True)
 class Told:
-    """``trusted`` unless a bot or somebody of another organisation is among the speakers."""
+    """``trusted`` unless a bot or somebody of another organisation is among the speakers, or a post
+    shows more than its author wrote."""
 
     text: str
     trusted: bool
@@ -131,7 +132,7 @@ def told(thread: Thread, me: Installed, known: Mapping[str, Profile], shared: bo
 def _voice(
     post: JsonObject, me: Installed, known: Mapping[str, Profile], shared: bool
 ) -> tuple[str, bool]:
-    """Who speaks, and whether they are one of ours."""
+    """Who speaks, and whether all of it are the words of one of ours."""
     user = slack_id(post, "user")
     ids = bot_ids(post)
     if ids & {me.bot_user, me.bot_id, me.app} - {""} or (me.bot_user and user == me.bot_user):
@@ -145,7 +146,9 @@ def _voice(
     foreign = _foreign(me, home, profile, shared)
     kind = "outsider" if foreign else "guest" if profile and profile.guest else "person"
     name = label(profile.name if profile else "")
-    return f"{kind} {name} ({user or 'unknown'})".replace("  ", " "), not foreign
+    # What Slack unfolds below it are a page's words, or those of somebody who was quoted.
+    own = not items(post.get("attachments"))
+    return f"{kind} {name} ({user or 'unknown'})".replace("  ", " "), own and not foreign
 
 
 def _foreign(me: Installed, home: str, profile: Profile | None, shared: bool) -> bool:

@@ -25,6 +25,7 @@ from gateway.engine.ledger import Part, PartState
 from gateway.engine.struct import replace, struct
 
 AGAIN = 1.0
+"""Seconds."""
 STREAM_ONLY = frozenset({"user_is_bot", "user_not_found"})
 """Refusals that are about the person a stream is for: a post is for nobody."""
 GONE = frozenset({"message_not_found", "thread_not_found"})
@@ -96,7 +97,7 @@ def _refused(act: Act, refused: Refused, to: Target) -> Came:
     if act.kind in {"end", "delete"} and code not in FOR_GOOD:
         # Whatever it says, the stream takes no more; and what can't be deleted is left alone.
         return Came(parts=() if act.part is None else (_ended(act),))
-    if (letter := dead(refused, to.installation)) is not None:
+    if (letter := dead(refused, to.installation, to.channel)) is not None:
         # It wasn't made, so whoever retries has nothing to look for.
         return Came(parts=_undone(act), lost=letter)
     if act.before is None:

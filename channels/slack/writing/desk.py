@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from channels.slack.render import stream_chunks
 from channels.slack.words.split import Slice
-from channels.slack.writing.acts import Target, Wait
+from channels.slack.writing import acts
+from channels.slack.writing.acts import Act, Step, Target, Wait
 from channels.slack.writing.lay import Piece
 from channels.slack.writing.sheet import Sheet
 from channels.slack.writing.shown import (
@@ -35,6 +36,8 @@ class Desk:
     tempo: Tempo
     budget: Budget
     now: Millis
+    untouched: bool = False
+    """Nobody has told this thread's session anything about the turn, as far as is known."""
 
     def after(self, method: str) -> Wait | None:
         """A pause until there is room for a call, if there is none now."""
@@ -99,6 +102,17 @@ def opening(desk: Desk, number: int, kind: PartKind, piece: Piece) -> Part:
         opened_at=desk.now,
     )
     return shows(desk, part, piece)
+
+
+def remove(desk: Desk, part: Part) -> Step:
+    """Take a message away."""
+    return desk.after(acts.DELETE) or Act(
+        kind="delete",
+        method=acts.DELETE,
+        args=acts.delete(desk.to, part),
+        part=replace(part, state="gone"),
+        before=part,
+    )
 
 
 def next_number(parts: Sequence[Part]) -> tuple[int, Plain]:

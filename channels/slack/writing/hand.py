@@ -22,9 +22,11 @@ from channels.slack.calls import (
 from channels.slack.writing import acts, status
 from channels.slack.writing.acts import Act, Look, Send, Target
 from channels.slack.writing.came import Came, came
+from channels.slack.writing.desk import Desk
 from channels.slack.writing.reconcile import find
+from channels.slack.writing.sheet import Sheet
 from channels.slack.writing.shown import extra_of, with_extra
-from channels.slack.writing.tempo import SURE_AFTER, Tempo
+from channels.slack.writing.tempo import REFUSED_FOR, SURE_AFTER, Tempo
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Delivery, Part
@@ -32,6 +34,9 @@ from gateway.engine.struct import replace
 
 STORE_AGAIN = 0.5
 UNKNOWN_AGAIN = 30.0
+"""Seconds until it is tried again, as the one above."""
+STATUS_TRIES = 3
+"""Then a thread goes on without its status: a card may be next in the same lane."""
 
 
 class Hand:
@@ -46,9 +51,28 @@ class Hand:
         self.tempo = Tempo(touched={part.n: now for part in self.journal.parts})
         self._api = api
 
+    @property
+    def untouched(self) -> bool:
+        """No status was set for this turn, now or by whoever had the delivery before."""
+        row, before = self.delivery, self.journal.recovered
+        return self.tempo.status is None and not before and row.shown == 0 and row.attempts <= 1
+
     def budget(self, method: str) -> float:
         ready = self.ctx.pacer.ready
         return max(ready(self._pace(method)), ready(self._here(method)))
+
+    def desk(self, sheet: Sheet) -> Desk:
+        """What the next step is decided from."""
+        return Desk(
+            sheet=sheet,
+            parts=self.journal.parts,
+            delivery=self.delivery,
+            to=self.to,
+            tempo=self.tempo,
+            budget=self.budget,
+            now=self.ctx.clock.now(),
+            untouched=self.untouched,
+        )
 
     def later(self, seconds: float, why: str) -> RetryLater:
         return RetryLater(Millis(self.ctx.clock.now() + round(seconds * 1000)), why)
@@ -68,6 +92,7 @@ class Hand:
         self.journal.outlasts(CALL_SECONDS)
         if act.part is not None and act.before is None:
             await self._note(act.part)
+            self.journal.outlasts(CALL_SECONDS)  # the store may have taken its time
         begun = self.ctx.clock.now()
         outcome = await self._call(act.method, act.args)
         found = came(act, outcome, self.to, begun)
@@ -82,8 +107,11 @@ class Hand:
         now = self.ctx.clock.now()
         if act.part is not None:
             self.tempo.touched[act.part.n] = now
-        if found.closed is not None:
-            self.ctx.pacer.penalise(self._here(act.method), found.closed)
+        closed, tries = found.closed, self.delivery.attempts
+        if act.kind == "status" and isinstance(outcome, NotNow) and tries >= STATUS_TRIES:
+            closed = REFUSED_FOR
+        if closed is not None:
+            self.ctx.pacer.penalise(self._here(act.method), closed)
         if not isinstance(outcome, Ok):
             return
         if act.status is not None:
@@ -148,6 +176,7 @@ class Hand:
             args["thread_ts"] = self.to.thread
         self.journal.outlasts(CALL_SECONDS)
         await self._note(part)
+        self.journal.outlasts(CALL_SECONDS)
         outcome = await self._call(acts.SHARE, args)
         if isinstance(outcome, Ok):
             await self._note(_adopted(part, self.to.ref(upload)))
@@ -160,7 +189,7 @@ class Hand:
         await self._note(*([] if part is None else [replace(part, state="gone")]))
         if isinstance(outcome, Refused):
             detail = f"Slack refuses the file ({outcome.code}); retry the delivery"
-            letter = dead(outcome, self.to.installation)
+            letter = dead(outcome, self.to.installation, self.to.channel)
             raise letter or Undeliverable(outcome.code, detail)
         return outcome.after if isinstance(outcome, NotNow) else 1.0
 

@@ -85,7 +85,8 @@ def lay(sheet: Sheet, parts: Sequence[Part]) -> Layout:
     if begin is not None and not (overlong and count):
         fresh = _first_of(sheet, begin, overlong=overlong, room=count < MOST_PARTS)
     note = "\n\n".join(filter(None, (IN_FILE if overlong else "", sheet.note)))
-    answer = (File("", ANSWER, sheet.text, ready=True),) if overlong else ()
+    # By what it says: behind a decision the answer may go on, and is another file then.
+    answer = (File(digest(sheet.text), ANSWER, sheet.text, ready=True),) if overlong else ()
     return Layout(
         fresh=_deal_tasks_and_note(sheet, laid, fresh, note),
         laid=tuple(laid),

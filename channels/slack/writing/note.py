@@ -10,20 +10,22 @@ from channels.slack.settings import SlackOptions
 from channels.slack.words import mrkdwn, richtext
 from channels.slack.writing import acts
 from channels.slack.writing.acts import Act, Look, Rest, Step, Target, Wait
-from channels.slack.writing.desk import Desk
+from channels.slack.writing.desk import Desk, remove
 from channels.slack.writing.hand import Hand
 from channels.slack.writing.sheet import Sheet, decider
 from channels.slack.writing.shown import digest, nonce
 from channels.slack.writing.story import Story
 from channels.slack.writing.tempo import LOOK_EVERY, UPDATE_EVERY
-from channels.slack.writing.writer import alongside
+from channels.slack.writing.writer import STORE_AGAIN, alongside
 from gateway.engine.errors import NotFoundError, StoreUnavailableError
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Delivery, Part
 from gateway.engine.struct import replace
 from gateway.outbox.words import queued
 
-STORE_AGAIN = 1.0
+LOOK_AGAIN = 300_000
+"""Milliseconds. When the turn before is told of, or this one ends, somebody says so; this is for what a
+process that died didn't say."""
 
 
 async def note(
@@ -50,13 +52,7 @@ def next_note(desk: Desk, words: str) -> Step:
     if part.state == "opening":
         return desk.until(desk.tempo.looked + LOOK_EVERY) or Look(part)
     if not words:
-        return desk.after(acts.DELETE) or Act(
-            kind="delete",
-            method=acts.DELETE,
-            args=acts.delete(desk.to, part),
-            part=replace(part, state="gone"),
-            before=part,
-        )
+        return remove(desk, part)
     if part.hash == digest(words):
         return Wait()
     return (
@@ -120,25 +116,20 @@ class _Notes:
 
     async def _keep_true(self) -> None:
         hand, seen, words = self.hand, "", ""
+        satisfied = hand.journal.wanted
         while True:
             state = "over" if self.story.over else self.story.doc.state
             if state != seen:
                 seen, words = state, await self._words(state)
-            desk = Desk(
-                sheet=Sheet(),
-                parts=hand.journal.parts,
-                delivery=hand.delivery,
-                to=hand.to,
-                tempo=hand.tempo,
-                budget=hand.budget,
-                now=hand.ctx.clock.now(),
-            )
+            desk = hand.desk(Sheet())
             again: float | None = None
             match next_note(desk, words):
                 case Rest():
                     return await self._settle()
                 case Wait(until):
-                    await self.story.heard(None if until is None else (until - desk.now) / 1000)
+                    if until is None:
+                        return await self._rest(satisfied)
+                    await self.story.heard((until - desk.now) / 1000)
                 case Look() as look:
                     await hand.look(look)
                 case Act() as act:
@@ -160,3 +151,8 @@ class _Notes:
     async def _settle(self) -> None:
         journal = self.hand.journal
         await journal.settle("done", satisfied=journal.wanted, seq=0)
+
+    async def _rest(self, satisfied: int) -> None:
+        """For days, maybe: whoever holds a delivery takes the room of another."""
+        at = Millis(self.hand.ctx.clock.now() + LOOK_AGAIN)
+        await self.hand.journal.settle("resting", satisfied=satisfied, seq=0, remind_at=at)

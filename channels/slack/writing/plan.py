@@ -19,7 +19,7 @@ from channels.slack.words.mrkdwn import MOST_TEXT
 from channels.slack.words.split import Slice
 from channels.slack.writing import acts, status
 from channels.slack.writing.acts import Act, Look, Rest, Send, Step, Wait
-from channels.slack.writing.desk import Desk, next_number, opening, shows, unsent
+from channels.slack.writing.desk import Desk, next_number, opening, remove, shows, unsent
 from channels.slack.writing.lay import Laid, Layout, Piece, lay, texts, turn_over, whole
 from channels.slack.writing.sheet import Sheet
 from channels.slack.writing.shown import digest, extra_of, mark, nonce, with_extra
@@ -73,7 +73,9 @@ def _steps(desk: Desk, layout: Layout) -> list[Step]:
 
 # -- the session ---------------------------------------------------------------------------------------
 def _status(desk: Desk) -> Act | Wait | None:
-    """Only what rests waits for its turn; while something is written it is left for later."""
+    """Only what rests waits for its turn; while something is written it is left for later. A session that
+    was never said to be at work needn't be said to be done: where many turns end at once, their answers
+    would queue up behind that."""
     shown = desk.sheet.status
     if not desk.to.thread:
         return None
@@ -81,7 +83,7 @@ def _status(desk: Desk) -> Act | Wait | None:
     if chosen is None:
         return None
     if desk.budget(chosen) > 0:
-        return desk.after(chosen)
+        return None if desk.untouched and desk.sheet.ended else desk.after(chosen)
     return status.act(chosen, shown, desk.to)
 
 
@@ -92,7 +94,7 @@ def _repair(desk: Desk) -> Step | None:
             return desk.until(desk.tempo.looked + LOOK_EVERY) or Look(part)
     for part in texts(desk.parts):
         if extra_of(part).drop:
-            return _delete(desk, part)
+            return remove(desk, part)
         if part.state == "broken" and part.kind == "stream":
             return _end(desk, part, hash_kept=False)
     return None
@@ -117,20 +119,10 @@ def _end(desk: Desk, part: Part, *, hash_kept: bool) -> Step:
     )
 
 
-def _delete(desk: Desk, part: Part) -> Step:
-    return desk.after(acts.DELETE) or Act(
-        kind="delete",
-        method=acts.DELETE,
-        args=acts.delete(desk.to, part),
-        part=replace(part, state="gone"),
-        before=part,
-    )
-
-
 # -- messages that are there ---------------------------------------------------------------------------
 def _about(desk: Desk, each: Laid) -> Step | None:
     if each.surplus and each.part.state != "live":
-        return _delete(desk, each.part) if desk.sheet.firm else None
+        return remove(desk, each.part) if desk.sheet.firm else None
     if each.part.state != "live":
         return _message(desk, each)
     if each.holds:

@@ -9,13 +9,14 @@ from before it is shared. Reads ("conversations.replies", "conversations.history
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection
 
 from channels.contract import NotSent, Sent, SentOrNot, Unknown
 from channels.slack.calls import NotNow, Ok, Outcome, Refused, SlackApi
+from channels.slack.parsing.envelope import items, obj
 from channels.slack.writing.acts import Target, target_of
 from channels.slack.writing.shown import extra_of
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import JsonObject
 from gateway.engine.ledger import Delivery, Part
 
 BEFORE = 60.0
@@ -61,7 +62,7 @@ async def reconcile(delivery: Delivery, api: SlackApi) -> SentOrNot:
 
 async def _post(part: Part, to: Target, api: SlackApi) -> SentOrNot:
     async for message in _messages(part, to, api):
-        payload = _object(_object(message.get("metadata")).get("event_payload"))
+        payload = obj(obj(message.get("metadata")).get("event_payload"))
         if payload.get("nonce") == part.nonce:
             return Sent(to.ref(str(message.get("ts"))), part.hash)
     return NotSent()
@@ -84,8 +85,8 @@ async def _shared(part: Part, to: Target, api: SlackApi) -> SentOrNot:
     outcome = await api.call(to.installation, "files.info", {"file": upload})
     if isinstance(outcome, Refused) and outcome.code == "file_not_found":
         return NotSent()
-    shares = _object(_object(_told(outcome).get("file")).get("shares"))
-    everywhere = (_object(where) for where in shares.values())
+    shares = obj(obj(_told(outcome).get("file")).get("shares"))
+    everywhere = (obj(where) for where in shares.values())
     return Sent(to.ref(upload)) if any(to.channel in where for where in everywhere) else NotSent()
 
 
@@ -104,9 +105,9 @@ async def _messages(part: Part, to: Target, api: SlackApi) -> AsyncIterator[Json
         args["ts"] = to.thread
     for _ in range(PAGES):
         data = _told(await api.call(to.installation, method, args))
-        for message in _objects(data.get("messages")):
+        for message in map(obj, items(data.get("messages"))):
             yield message
-        cursor = _object(data.get("response_metadata")).get("next_cursor")
+        cursor = obj(data.get("response_metadata")).get("next_cursor")
         if not cursor:
             return
         args = {**args, "cursor": cursor}
@@ -123,12 +124,3 @@ def _told(outcome: Outcome) -> JsonObject:
             raise _NoAnswer(f"Slack doesn't let the app look ({code})", RETRY)
         case _:
             raise _NoAnswer("Slack gave no answer", RETRY)
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Json) -> Iterator[JsonObject]:
-    if isinstance(value, list):
-        yield from (item for item in value if isinstance(item, dict))

@@ -1,8 +1,8 @@
 """What an agent's thread shows about itself: that it is at work, waits for a person, or is done.
 
 Methods ("agents.sessions.setStatus" and "assistant.threads.setStatus" in Slack's docs): ``processing`` shows a
-loader and a Stop button. An app that isn't declared an agent is
-refused there and has the older method: any text, gone after two minutes or with the next message. Pure.
+loader and a Stop button. An app that isn't declared an agent is refused there and has the older method: any
+text, gone after two minutes or with the next message. Pure.
 """
 
 from __future__ import annotations

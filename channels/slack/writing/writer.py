@@ -10,13 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from channels.contract import Undeliverable
-from channels.protocol import ChannelContext, TurnStream, TurnView
+from channels.protocol import CARD, ChannelContext, TurnStream, TurnView
 from channels.slack.calls import SlackApi
 from channels.slack.parsing import keys
 from channels.slack.settings import SlackOptions
 from channels.slack.words.doc import Doc
 from channels.slack.writing.acts import Look, Rest, Send, Target, Wait
-from channels.slack.writing.desk import Desk
 from channels.slack.writing.hand import Hand
 from channels.slack.writing.lay import texts
 from channels.slack.writing.plan import next_act
@@ -29,6 +28,9 @@ from gateway.engine.ledger import Binding, Delivery
 from gateway.engine.struct import replace
 
 STORE_AGAIN = 1.0
+"""Seconds."""
+LONGEST_WAIT = 3.0
+"""Seconds that a place among those being sent is kept for something that has to wait."""
 MOST_ROWS = 200
 """Views of one turn that are looked through for its card."""
 
@@ -98,15 +100,7 @@ class _Writer:
     async def _step(self) -> bool:
         """One step; whether it was the last."""
         sheet = await self._sheet()
-        desk = Desk(
-            sheet=sheet,
-            parts=self.hand.journal.parts,
-            delivery=self.delivery,
-            to=self.hand.to,
-            tempo=self.hand.tempo,
-            budget=self.hand.budget,
-            now=self.ctx.clock.now(),
-        )
+        desk = self.hand.desk(sheet)
         again: float | None = None
         match next_act(desk):
             case Rest():
@@ -127,6 +121,8 @@ class _Writer:
 
     async def _wait(self, seconds: float | None, *, resting: bool) -> None:
         if resting and seconds is not None:
+            if seconds > LONGEST_WAIT:
+                raise self.hand.later(seconds, "its call is within its budget later")
             await self.ctx.waits.sleep(seconds)
         else:
             await self.story.heard(seconds)
@@ -161,14 +157,16 @@ class _Writer:
         here = {
             row.part
             for row in rows
-            if row.turn == self.delivery.turn and _place(row) == _place(self.delivery)
+            if row.turn == self.delivery.turn
+            and _place(row) == _place(self.delivery)
+            and row.state != "dead"
         }
         words, asker = self.options.policy_words, self.hand.to.user
         return waits_for(
             [
                 decider(asked.answerers, words, asker)
                 for asked in doc.waiting
-                if f"card:{asked.id}" not in here
+                if f"{CARD}{asked.id}" not in here
             ]
         )
 

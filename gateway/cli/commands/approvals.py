@@ -45,7 +45,7 @@ def list_approvals(out: Out, limit: int) -> None:
 
     columns = ("REQUEST", "SESSION", "WHAT", "WHO MAY ANSWER", "SINCE")
     if listing(out, found, columns, cells, empty="nothing waits for a person."):
-        cut(out, found, limit)
+        cut(out, found, limit, "oldest")
 
 
 @approvals.command("show")

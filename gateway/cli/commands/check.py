@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from channels.protocol import Channel
 from gateway.cli.base import Command, pass_out
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out
@@ -16,6 +17,7 @@ from gateway.config import Settings
 from gateway.definition import DefinitionError, Loaded, Problem, load_agent
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import JsonObject
+from gateway.values import needed
 
 
 @click.command(cls=Command, short_help="Check an agent directory.")
@@ -59,19 +61,29 @@ def check(out: Out, directory: Path | None, strict: bool) -> None:
 
 
 def _made(loaded: Loaded, chosen: Settings) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """What is wrong with the options of the channels, and what keeps which of them off here."""
+    """What is wrong with the options of the channels and what they are to do, as a start would find
+    it, and what keeps which of them off here."""
+    from gateway.host.channels.equipping import with_tools
+
     errors: list[Problem] = []
+    made: dict[str, Channel] = {}
     notes = [*loaded.notes]
     for name, factory in loaded.channels.items():
         if missing := chosen.missing(name):
-            off = Problem(factory.place, None, "is off", f"set {', '.join(missing)}")
+            off = Problem(factory.place, None, "is off", f"set {needed(missing)}")
             notes.append(off)
         try:
-            factory(chosen.environ)
+            made[name] = factory(chosen.environ)
         except DefinitionError as error:
             errors += error.problems
         except ConfigError as error:
             notes.append(Problem(factory.place, factory.line, str(error), error.fix))
+    errors += loaded.misaddressed(made)
+    for name, channel in made.items():
+        try:
+            with_tools(loaded.definition, {name: channel})
+        except ConfigError as error:
+            errors.append(Problem(loaded.channels[name].place, None, str(error), error.fix))
     return tuple(errors), tuple(notes)
 
 

@@ -57,10 +57,11 @@ def listing(
     return True
 
 
-def cut(out: Out, rows: Sequence[object], limit: int) -> None:
+def cut(out: Out, rows: Sequence[object], limit: int, which: str = "latest") -> None:
+    """Say that there may be more. ``which``: that a list begins with, which is the latest of most."""
     if len(rows) >= limit:
         more = f"; more with --limit {min(500, limit * 4)}" if limit < 500 else ""
-        out.note(f"the first {limit}{more}")
+        out.note(f"the {which} {limit}{more}")
 
 
 async def find_session(desk: Desk, session: str, agent: str | None) -> JsonObject:

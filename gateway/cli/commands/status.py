@@ -11,6 +11,7 @@ from gateway.cli.seat import at_desk
 from gateway.cli.text import ago, count
 from gateway.cli.timeline import object_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
+from gateway.values import needed
 
 
 @click.command(cls=Command, short_help="One screen: what runs, what waits, what is off.")
@@ -40,6 +41,9 @@ def _rows(found: JsonObject, where: str) -> list[tuple[str, Part]]:
     if agents := _texts(found.get("agents")):
         rows.append(("agents", ", ".join(agents)))
     rows += [("turns", _turns(found)), ("approvals", _approvals(found))]
+    if dead := whole(found.get("dead_deliveries")):
+        more = "✗ %d dead   gateway deliveries list --state dead"
+        rows.append(("deliveries", (more % dead, "red")))
     rows += [
         (text_of(channel.get("name")), _channel(channel))
         for channel in map(object_of, _items(found.get("channels")))
@@ -67,7 +71,7 @@ def _channel(channel: JsonObject) -> Part:
         return f"✗ down · {problem}", "red"
     if channel.get("on"):
         return "✓ on", "green"
-    missing = ", ".join(_texts(channel.get("missing")))
+    missing = needed(_texts(channel.get("missing")))
     return f"off · set {missing}" if missing else "off", "dim"
 
 

@@ -53,6 +53,7 @@ class LocalDesk:
         requests = await self._store.list_requests(limit=MOST)
         running = await self._store.list_turns(state="running", limit=MOST)
         queued = await self._store.list_turns(state="queued", limit=MOST)
+        dead = await self._store.ledger.deliveries(state="dead", limit=MOST)
         return {
             "ready": False,
             "problems": ["no host is running"],
@@ -61,6 +62,7 @@ class LocalDesk:
             "queued": len(queued),
             "approvals": len(requests),
             "oldest_approval": requests[0].request.created_at if requests else None,
+            "dead_deliveries": len(dead),
             "agents": [],
             # Looking on a state directory without a store is done on an empty one in memory.
             "store": self._store.dialect if self._store.capabilities.durable else "none yet",

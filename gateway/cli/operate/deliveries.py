@@ -104,6 +104,16 @@ def _state(row: JsonObject, out: Out) -> Part:
     return (f"{mark} {state}" if out.terminal else state), style
 
 
+def _place(target: JsonObject) -> str:
+    """``C0123/1700000000.000100 in T0123``, or all that the target says where it names no channel."""
+    channel, home = text_of(target.get("channel")), text_of(target.get("installation"))
+    if not channel:
+        return one_line(text_of(target.get("address")), 300) or arguments(target, 300)
+    thread = text_of(target.get("thread_ts")) or text_of(target.get("thread"))
+    place = f"{channel}/{thread}" if thread else channel
+    return one_line(f"{place} in {home}" if home else place, 300)
+
+
 def _tell(out: Out, row: JsonObject) -> None:
     told: list[tuple[str, Part]] = [
         ("delivery", str(whole(row.get("id")))),
@@ -111,7 +121,7 @@ def _tell(out: Out, row: JsonObject) -> None:
         ("session", f"{text_of(row.get('session'))} (agent {text_of(row.get('agent'))})"),
         (
             "goes to",
-            f"{text_of(row.get('source'))}: {arguments(object_of(row.get('target')), 300)}",
+            f"{text_of(row.get('source'))}: {_place(object_of(row.get('target')))}",
         ),
         ("state", _state(row, out)),
         ("up to date", "yes" if row.get("shown") == row.get("wanted") else "no"),
@@ -128,6 +138,8 @@ def _tell(out: Out, row: JsonObject) -> None:
     out.fields(told)
     parts = row.get("parts")
     for part in map(object_of, parts if isinstance(parts, list) else []):
+        if part.get("state") == "gone" and not part.get("ref"):
+            continue  # it never came to be
         ref = text_of(part.get("ref")) or "-"
         out.say(f"  {text_of(part.get('kind'))} {ref} ", (text_of(part.get("state")), "dim"))
     if row.get("state") == "dead":

@@ -198,7 +198,14 @@ def command(out: Out, check: bool, diff: bool, file: Path) -> None:
     if not check and not diff:
         out.data(made) if out.json else click.echo(as_yaml(made), file=out.stdout, nl=False)
         return
-    changes = differences(_kept(file), as_yaml(made), file.name)
+    if not file.is_file():
+        raise Problem(
+            "not_found",
+            f"there is no {file} to compare with",
+            fix=f"gateway slack manifest > {file}",
+            exit_code=Exit.CHECK,
+        )
+    changes = differences(file.read_text("utf-8"), as_yaml(made), file.name)
     if out.json:
         out.data({"same": not changes, "diff": changes})
     elif changes:
@@ -208,7 +215,3 @@ def command(out: Out, check: bool, diff: bool, file: Path) -> None:
     if check and changes:
         out.note(f"write it anew: gateway slack manifest > {file}")
         raise Finished(Exit.CHECK)
-
-
-def _kept(file: Path) -> str:
-    return file.read_text("utf-8") if file.is_file() else ""

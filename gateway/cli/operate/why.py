@@ -30,13 +30,15 @@ _SHORTEST = 4
 
 @click.command(cls=Command, short_help="Why an event did or didn't start a turn.")
 @click.argument("what", metavar="EVENT|PLACE|TURN")
+@click.option("--all", "every", is_flag=True, help="Also what came back of our own posts.")
 @LIMIT
 @pass_out
-def why(out: Out, what: str, limit: int) -> None:
+def why(out: Out, what: str, every: bool, limit: int) -> None:
     """The verdict on an event, by its id; or all of a place (a thread, also as <channel>:<ts>) or of a
-    turn, by its id or by the reference that a person was given. It shows no message text."""
+    turn, by its id or by the reference that a person was given. It shows no message text. Of a place,
+    what came back of our own posts is left out."""
     with at_desk(out) as (portal, desk):
-        found = portal.call(verdicts_of(desk, what, limit))
+        found = portal.call(verdicts_of(desk, what, limit, every=every))
         where = desk.where
     if not found:
         raise Problem(
@@ -55,17 +57,31 @@ def why(out: Out, what: str, limit: int) -> None:
     cut(out, found, limit)
 
 
-async def verdicts_of(desk: Desk, what: str, limit: int) -> list[JsonObject]:
+async def verdicts_of(
+    desk: Desk, what: str, limit: int, *, every: bool = False
+) -> list[JsonObject]:
     """Whatever of the three it names, else what ends or begins so among the latest."""
+    if named := await desk.verdicts(event=what, limit=limit):
+        return named
     for named in (
-        await desk.verdicts(event=what, limit=limit),
-        await desk.verdicts(place=what, limit=limit),
-        await desk.verdicts(turn_id=what, limit=limit),
+        await desk.verdicts(place=what, limit=SEARCHED),
+        await desk.verdicts(turn_id=what, limit=SEARCHED),
     ):
         if named:
-            return named
+            return _said(named, every)[:limit]
     latest = await desk.verdicts(limit=SEARCHED)
-    return [row for row in latest if _means(row, what)][:limit]
+    found = [row for row in latest if _means(row, what)]
+    return _said(found, every or any(_begins(row, what) for row in found))[:limit]
+
+
+def _said(rows: list[JsonObject], every: bool) -> list[JsonObject]:
+    """Without the echoes of our own posts, unless there is nothing else."""
+    others = [row for row in rows if row.get("verdict") != "own_echo"]
+    return rows if every else others or rows
+
+
+def _begins(row: JsonObject, what: str) -> bool:
+    return text_of(row.get("event")).startswith(what)
 
 
 def _means(row: JsonObject, what: str) -> bool:
@@ -75,8 +91,7 @@ def _means(row: JsonObject, what: str) -> bool:
     if len(what) < _SHORTEST:
         return False
     ending = f":{what}"
-    begins = text_of(row.get("event")).startswith(what)
-    return begins or place.endswith(ending) or turn.endswith(ending)
+    return _begins(row, what) or place.endswith(ending) or turn.endswith(ending)
 
 
 def _show(out: Out, row: JsonObject) -> None:

@@ -105,7 +105,8 @@ def accept(view: SessionView, ref: SessionRef, asked: Acceptance) -> Plan[Accept
     rows = asked.companions
     if callable(rows):
         parked = (head.turn_id for head in view.open if head.state == "suspended")
-        rows = rows(Standing(position=position, waits_for=next(parked, None)))
+        ends = (*swept.ended, *swept.interrupt)
+        rows = rows(Standing(position=position, waits_for=next(parked, None), replaces=ends))
     writes = replace(swept.writes, new_turn=record, companions=rows)
     accepted = Accepted(started, (*swept.events, queued), swept.ended, swept.interrupt)
     return Plan(accepted, writes)

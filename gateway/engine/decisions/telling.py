@@ -109,7 +109,11 @@ def card_view(
     target: JsonObject | None,
 ) -> DeliveryOpened | None:
     """Where a request is to be decided on: the place that ``approvals`` names for its policy, else
-    ``target``, the turn's own, if the turn delivers; else nowhere but where people look for it."""
+    ``target``, the turn's own, if the turn delivers; else nowhere but where people look for it.
+
+    Beside its turn it stands in line behind what the turn says. Elsewhere it has a lane of its own: one
+    card that can't be shown mustn't keep all others from being decided on.
+    """
     routed = _routed(approvals.get(str(answerers.get("policy"))))
     place = routed or (target if turn.delivers else None)
     if place is None:
@@ -120,7 +124,7 @@ def card_view(
         part=card_part(request.id),
         source=source,
         target=place,
-        lane=lane_of(source, place),
+        lane=lane_of(source, place) + (f"#{request.id}" if routed else ""),
         request=request.id,
         at=request.created_at,
     )

@@ -51,6 +51,13 @@ class Warm:
     generation: int
     transcript: Transcript
 
+    def fits(self, begun: Begun) -> bool:
+        """Whether it is whole still. A parked turn is closed without an attempt, so under the same
+        epoch, and its owed calls get their results all the same."""
+        if (self.epoch, self.generation) != (begun.warm_epoch, begun.generation):
+            return False
+        return begun.opened is None or begun.opened.index == len(self.transcript.messages)
+
 
 class Actor:
     """Runs one session's turns one at a time. Only the runtime makes actors."""
@@ -330,10 +337,7 @@ class Actor:
     async def _attempt(self, begun: Begun) -> Attempt:
         store, ref = self.world.store, self.world.ref
         warm = self._warm
-        if warm is not None and (warm.epoch, warm.generation) == (
-            begun.warm_epoch,
-            begun.generation,
-        ):
+        if warm is not None and warm.fits(begun):
             transcript = warm.transcript
             if begun.opened is not None:
                 transcript.append(begun.opened)

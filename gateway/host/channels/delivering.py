@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from channels.protocol import REPLY
 from gateway.engine.decisions.telling import lane_of
 from gateway.engine.errors import DeliverUnsupportedError, InvalidInputError
 from gateway.engine.kinds import Millis
@@ -31,7 +32,7 @@ def with_delivery(given: TurnInput, now: Millis) -> TurnInput:
     source = delivered_by(given)
     opened = DeliveryOpened(
         turn=NEW_TURN,
-        part="reply",
+        part=REPLY,
         source=source,
         target=target,
         lane=lane_of(source, target),

@@ -21,6 +21,7 @@ from gateway.host.table import read_body
 
 log = logging.getLogger("gateway.host")
 
+_LISTED = frozenset({"forwarded", "via"})
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -58,13 +59,17 @@ async def _answer(route: Route, asked: HookRequest, channel: str) -> web.Respons
 
 
 def _headers(request: web.Request) -> dict[str, str]:
-    """Each header once. Of two, a proxy and we might believe a different one."""
+    """Each header once. Of two, a proxy and we might believe a different one; but what proxies add
+    on the way, each a line of its own, is one list."""
     found: dict[str, str] = {}
     for name, value in request.headers.items():
         lower = name.lower()
-        if lower in found:
+        if lower not in found:
+            found[lower] = value
+        elif lower in _LISTED or lower.startswith("x-forwarded-"):
+            found[lower] += f", {value}"
+        else:
             raise BadRequestError(f"the header {lower} is given twice", fix="send it once")
-        found[lower] = value
     return found
 
 

@@ -26,6 +26,7 @@ START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 """For each channel, and for what is on its way out."""
 LONGEST_WAIT = 60.0
+"""Seconds between two tries, at most."""
 
 
 class Worker(Protocol):

@@ -8,8 +8,9 @@ from typing import cast
 
 from channels.contract import Route
 from channels.protocol import Channel
-from gateway.definition import ChannelFactory, DefinitionError, Problem
+from gateway.definition import ChannelFactory, DefinitionError, Loaded, Problem
 from gateway.engine.errors import DeliverUnsupportedError
+from gateway.values import needed
 
 SHOW_IT = "leave ?deliver=1 out, follow the turn's events and show them"
 
@@ -57,7 +58,7 @@ class Registry:
                 fix=SHOW_IT,
             )
         if source is not None and source not in self.channels:
-            settings = ", ".join(self.missing.get(source, ()))
+            settings = needed(self.missing.get(source, ()))
             raise DeliverUnsupportedError(
                 f"no channel {source!r} is mounted here; nothing was started or answered",
                 fix=f"set {settings}" if settings else SHOW_IT,
@@ -82,4 +83,14 @@ def build(
             problems += error.problems
     if problems:
         raise DefinitionError(tuple(problems))
+    return made
+
+
+def mounted(
+    loaded: Loaded, env: Mapping[str, str], missing: Callable[[str], tuple[str, ...]]
+) -> dict[str, Channel]:
+    """The channels of an agent, whose targets they understand. Blocks. Raises ``DefinitionError``."""
+    made = build(loaded.channels, env, missing)
+    if wrong := loaded.misaddressed(made):
+        raise DefinitionError(wrong)
     return made

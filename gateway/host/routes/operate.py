@@ -65,6 +65,7 @@ async def status(call: Call) -> web.StreamResponse:
     ready, problems = readiness(api)
     health = api.runtime.health()
     waiting = await api.runtime.store.list_requests(limit=COUNTED)
+    dead = await api.runtime.store.ledger.deliveries(state="dead", limit=COUNTED)
     channels: list[Json] = [
         _channel(api, name) for name in sorted({*api.channels, *api.registry.missing})
     ]
@@ -77,6 +78,7 @@ async def status(call: Call) -> web.StreamResponse:
             "queued": health.queued,
             "approvals": len(waiting),
             "oldest_approval": waiting[0].request.created_at if waiting else None,
+            "dead_deliveries": len(dead),
             "agents": [*api.agents()],
             "store": api.runtime.store.dialect,
             "channels": channels,

@@ -21,9 +21,11 @@ from gateway.engine.errors import (
 )
 from gateway.engine.kinds import Json, JsonObject, Millis
 from gateway.engine.records import RequestSummary
+from gateway.engine.struct import replace
 from gateway.engine.wire import dumps
 from gateway.intake import words
 from gateway.intake.acting.means import Came, Later, Means, Settled, settle
+from gateway.intake.acting.who import acts_as, may_decide
 from gateway.intake.looks import next_look
 
 
@@ -40,14 +42,17 @@ async def answer(means: Means, given: Answer, since: Millis) -> Came:
     body = request_body(found.request.body)
     if given.value is MISSING:
         return await _form(means, given, found)
-    policy = body.answerers.get("policy")
-    allowed = await means.channel.may_decide(given, policy if isinstance(policy, str) else None)
-    if allowed is None:
+    who = await means.channel.person(given.by, given.reply)
+    if who is None:
         return _ended(means, given, found, "policy", "unchecked", words.UNSURE)
-    if not allowed:
-        told = deciding.not_yours(means.channel.deciders(body.answerers))
+    if not may_decide(means, who, body.answerers):
+        named = "policy" in body.answerers
+        told = words.outsider(means.channel.deciders(body.answerers) if named else None)
         return _ended(means, given, found, "policy", "outsider", told)
-    return await _decide(means, given, found, given.value, body.answerers)
+    turn = await means.runtime.store.turn(found.ref, found.request.turn_id)
+    by = who.speaker.id if turn is None else await acts_as(means, who, turn)
+    known = replace(given, by=replace(who.speaker, id=by))
+    return await _decide(means, known, found, given.value, body.answerers)
 
 
 async def stands_for(
@@ -132,11 +137,11 @@ async def _late(means: Means, given: Answer, found: RequestSummary, value: Json)
 def _forged(means: Means, given: Answer) -> Settled:
     """It names a request that this message doesn't show. Who sent it learns no more than that."""
     told = deciding.NOT_NEEDED
-    return settle(means, given, "policy", "forged-answer", say=told, reply=given.reply)
+    return settle(means, given, "policy", "forged-answer", say=told)
 
 
 def _ended(
     means: Means, given: Answer, found: RequestSummary, word: Word, rule: str, say: str
 ) -> Settled:
     turn = found.request.turn
-    return settle(means, given, word, rule, turn=turn, say=say, reply=given.reply)
+    return settle(means, given, word, rule, turn=turn, say=say)

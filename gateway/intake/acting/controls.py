@@ -6,16 +6,21 @@ the versions of a post only the newest keeps its turn.
 
 from __future__ import annotations
 
-from channels.contract import Control, Inbound
+from contextlib import suppress
+
+from channels.contract import Control, Inbound, Place
+from channels.protocol import Person
 from gateway.approvals import words as deciding
 from gateway.approvals.reading import read_card
-from gateway.engine.kinds import OPEN_STATES, Millis, SessionRef, Speaker
+from gateway.engine.errors import DuplicateClaimError
+from gateway.engine.kinds import OPEN_STATES, Millis, SessionRef
 from gateway.engine.records import TurnRecord
 from gateway.engine.struct import replace
-from gateway.intake import words
+from gateway.intake import keys, words
 from gateway.intake.accept import Letter
 from gateway.intake.acting.answers import stands_for
 from gateway.intake.acting.means import Came, Later, Means, Settled, settle
+from gateway.intake.acting.who import acts_as
 from gateway.intake.looks import next_look, retry_at
 
 STREAMS = "streams"
@@ -26,6 +31,8 @@ HELD = Millis(60_000)
 """How long nobody else resets a session after whoever did so died of it."""
 VERSIONS = 200
 """How many turns of a session are searched for those of one post."""
+SOON = 2
+"""An edit looks for its message that often: what it changes shall not run for long."""
 
 
 async def control(
@@ -54,18 +61,20 @@ async def _stop(means: Means, asked: Control, since: Millis) -> Settled:
     if found is None:
         return settle(means, asked, "accepted", "stop:nothing-runs")
     ref, turn = found
-    if not _member(asked.by) and (asked.by is None or asked.by.id != turn.speaker):
-        told = words.NOT_YOURS_TO_STOP
-        return settle(
-            means, asked, "policy", "stop:not-yours", turn=turn.row, say=told, reply=asked.reply
-        )
+    if asked.by is None or asked.by.id != turn.speaker:
+        who = await _who(means, asked)
+        if who is None:
+            return settle(means, asked, "policy", "unchecked", turn=turn.row, say=words.UNSURE)
+        theirs = await acts_as(means, who, turn) == turn.speaker
+        if who.standing != "member" and not theirs:
+            told = words.NOT_YOURS_TO_STOP
+            return settle(means, asked, "policy", "stop:not-yours", turn=turn.row, say=told)
     await means.runtime.session(ref.agent, ref.key).cancel(turn.turn_id)
     return settle(means, asked, "accepted", "stop:stopped", turn=turn.row)
 
 
-def _member(by: Speaker | None) -> bool:
-    """Known to the platform as one of ours: people of other organisations never get that far."""
-    return by is not None and by.at_least("provider")
+async def _who(means: Means, asked: Control) -> Person | None:
+    return None if asked.by is None else await means.channel.person(asked.by, asked.reply)
 
 
 async def _stopped(
@@ -81,7 +90,7 @@ async def _stopped(
             return None if turn is None or turn.state not in OPEN_STATES else (ref, turn)
     if asked.place is None:
         return None
-    ref = await means.session_at(asked.place.key, asked.place.session, asked.event_id)
+    ref = await means.entrance.session_at(asked.place, asked.event_id)
     turns = [one.turn for one in await store.list_turns(ref=ref, limit=VERSIONS)]
     turns.sort(key=lambda turn: turn.number)
     ended: TurnRecord | None = None
@@ -106,16 +115,19 @@ def _streams(asked: Control) -> list[str]:
 
 # -- reset -----------------------------------------------------------------------------------------------
 async def _reset(means: Means, asked: Control, generation: int | None) -> Came:
-    if not _member(asked.by):
+    who = await _who(means, asked)
+    if who is None:
+        return settle(means, asked, "policy", "unchecked", say=words.UNSURE)
+    if who.standing != "member":
         told = words.NOT_YOURS_TO_RESET
-        return settle(means, asked, "policy", "reset:not-yours", say=told, reply=asked.reply)
+        return settle(means, asked, "policy", "reset:not-yours", say=told)
     if asked.place is None or generation is None:
         told = words.NOTHING_TO_RESET
-        return settle(means, asked, "accepted", "reset:nothing", say=told, reply=asked.reply)
-    ref = await means.session_at(asked.place.key, asked.place.session, asked.event_id)
+        return settle(means, asked, "accepted", "reset:nothing", say=told)
+    ref = await means.entrance.session_at(asked.place, asked.event_id)
     if not await _started_over(means, ref, generation, asked.event_id):
         return Later(retry_at(1, means.clock.now()), "a reset is under way")
-    return settle(means, asked, "accepted", "reset:done", say=words.RESET, reply=asked.reply)
+    return settle(means, asked, "accepted", "reset:done", say=words.RESET)
 
 
 async def _started_over(means: Means, ref: SessionRef, generation: int, event_id: str) -> bool:
@@ -144,9 +156,13 @@ async def _edit(means: Means, asked: Control, since: Millis, attempts: int) -> C
     edited = asked.inbound
     if edited is None or asked.post is None:
         return settle(means, asked, "unsupported", "edit:nothing-said")
-    ref = await means.session_at(edited.place.key, edited.place.session, asked.event_id)
+    ref = await means.entrance.session_at(edited.place, asked.event_id)
+    held = await _held(means, edited.place)
     versions = await _versions(means, ref, asked.post)
     if edited.turn_id not in {turn.turn_id for turn in versions}:
+        if not versions and held:
+            soon = retry_at(min(attempts, SOON), means.clock.now())
+            return Later(soon, "the message isn't let in yet")
         if not versions:
             return _not_yet(means, asked, since)
         if max(turn.turn_id for turn in versions) > edited.turn_id:
@@ -183,15 +199,21 @@ async def _enter(
         return Later(retry_at(attempts, means.clock.now()), "the host takes no turns now")
     if entered.outcome == "refused":
         made = entered.made
-        return settle(means, edited, made.word, made.rule, say=made.said, reply=edited.target)
+        return settle(means, edited, made.word, made.rule, say=made.said)
     return None
 
 
 async def _delete(means: Means, asked: Control, since: Millis) -> Came:
     if asked.post is None or asked.place is None:
         return settle(means, asked, "unsupported", "delete:nothing-said")
-    ref = await means.session_at(asked.place.key, asked.place.session, asked.event_id)
+    ref = await means.entrance.session_at(asked.place, asked.event_id)
     versions = await _versions(means, ref, asked.post)
+    if not versions:
+        # What is held isn't let in any more, unless it came in just now.
+        with suppress(DuplicateClaimError):
+            gone = keys.claims([keys.removed(asked.post)], means.clock.now())
+            await means.runtime.store.ledger.note(gone)
+        versions = await _versions(means, ref, asked.post)
     if not versions:
         return _not_yet(means, asked, since)
     unfinished = [turn for turn in versions if turn.state in OPEN_STATES]
@@ -208,6 +230,13 @@ def _not_yet(means: Means, asked: Control, since: Millis) -> Came:
     if at is not None:
         return Later(at, "the message isn't known yet")
     return settle(means, asked, "not_addressed", f"{asked.kind}:no-turn")
+
+
+async def _held(means: Means, place: Place) -> bool:
+    """Whether a message of this place waits to be let in; to be asked before its turns are."""
+    ledger = means.runtime.store.ledger
+    found = await ledger.verdicts(source=means.source, place=place.key, limit=VERSIONS)
+    return any(one.verdict == "held" for one in found)
 
 
 async def _versions(means: Means, ref: SessionRef, post: str) -> list[TurnRecord]:
@@ -234,10 +263,10 @@ async def _look(means: Means, asked: Control, since: Millis) -> Came:
         known = shown
     if found is None or not known:
         told = deciding.NOT_NEEDED
-        return settle(means, asked, "policy", "forged-answer", say=told, reply=asked.reply)
+        return settle(means, asked, "policy", "forged-answer", say=told)
     card = await read_card(store, found.request.id)
     if card is None or (asked.kind == "form" and card.outcome is not None):
         told = deciding.NOT_NEEDED
-        return settle(means, asked, "accepted", "no-longer-needed", say=told, reply=asked.reply)
+        return settle(means, asked, "accepted", "no-longer-needed", say=told)
     await means.channel.act(asked, card)
     return settle(means, asked, "accepted", f"{asked.kind}:opened")

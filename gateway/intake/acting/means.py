@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from channels.contract import Word
+from channels.contract import Inbound, Word
 from channels.protocol import Conversing
-from gateway.engine.kinds import JsonObject, Millis, SessionRef, TurnRow
-from gateway.engine.ledger import Asked
+from gateway.engine.kinds import Millis, TurnRow
 from gateway.engine.limits import Clock
 from gateway.engine.records import Companion
 from gateway.engine.runtime import Runtime
 from gateway.engine.struct import struct
 from gateway.intake.accept import Entrance
-from gateway.intake.decide import bound
 from gateway.intake.stored import Kept, Saying
 from gateway.intake.verdicts import Judgement, verdict
 
@@ -49,14 +47,8 @@ class Means:
     def source(self) -> str:
         return self.channel.source
 
-    async def session_at(self, place: str, otherwise: str, event_id: str) -> SessionRef:
-        """The session that a place belongs to."""
-        wanted = Asked(source=self.source, event_id=event_id, places=(place,))
-        binding = bound(await self.runtime.store.ledger.known(wanted), self.agent)
-        return SessionRef(self.agent, otherwise if binding is None else binding.session)
 
-
-def settle(  # noqa: PLR0913 - a verdict has these parts
+def settle(
     means: Means,
     kept: Kept,
     word: Word,
@@ -64,12 +56,14 @@ def settle(  # noqa: PLR0913 - a verdict has these parts
     *,
     turn: TurnRow | None = None,
     say: str | None = None,
-    reply: JsonObject | None = None,
 ) -> Settled:
-    """The last word about an event, in place of the one from when it was kept."""
+    """The last word about an event, in place of the one from when it was kept; ``say`` is told to
+    whoever did it."""
     if isinstance(kept, Saying):
         return Settled()
     made = Judgement(word=word, rule=rule, turn=turn, said=say)
     row = verdict(means.source, kept, made, means.clock.now(), revises=True)
-    spoken = None if say is None or reply is None else Saying(reply=reply, words=say)
-    return Settled(rows=(row,), say=spoken)
+    if say is None:
+        return Settled(rows=(row,))
+    reply = kept.target if isinstance(kept, Inbound) else kept.reply
+    return Settled(rows=(row,), say=Saying(reply=reply, words=say))

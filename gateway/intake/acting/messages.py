@@ -16,9 +16,13 @@ from gateway.intake.verdicts import Judgement
 async def message(means: Means, inbound: Inbound, since: Millis, attempts: int) -> Came:
     """Let it in if it can be now. Raises ``StoreUnavailableError``."""
     now = means.clock.now()
+    gone = keys.removed(inbound.post)
+    inbound = replace(inbound, keys=(*inbound.keys, gone))
     known = await means.runtime.store.ledger.known(asked(means.source, inbound))
     if known.verdict is not None and known.verdict.verdict != "held":
         return Settled()  # let in before a crash; its verdict says so
+    if any(claim.key == gone and claim.turn is None for claim in known.claims):
+        return settle(means, inbound, "not_addressed", "removed-first")
     made = decide(inbound, known, means.agent, now)
     if made.word == "held":
         at = next_look(since, now)
@@ -30,7 +34,7 @@ async def message(means: Means, inbound: Inbound, since: Millis, attempts: int) 
     letter = Letter(
         inbound=inbound,
         rule=made.rule,
-        ref=means.entrance.session_of(inbound, known),
+        ref=means.entrance.session_of(inbound.place, known),
         replace=inbound.replace,
         revises=True,
     )
@@ -43,7 +47,6 @@ async def message(means: Means, inbound: Inbound, since: Millis, attempts: int) 
             return Later(retry_at(attempts, now), told.rule)
         case "duplicate":
             known = await means.runtime.store.ledger.known(asked(means.source, inbound))
-            told = replace(told, turn=keys.taker(known))
-            return settle(means, inbound, told.word, told.rule, turn=told.turn)
+            return settle(means, inbound, told.word, told.rule, turn=keys.taker(known))
         case "refused":
-            return settle(means, inbound, told.word, told.rule, say=told.said, reply=inbound.target)
+            return settle(means, inbound, told.word, told.rule, say=told.said)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 
 import pytest
 
 from gateway.cli.exits import Exit
-from gateway.engine.kinds import JsonObject, Millis
+from gateway.cli.operate.deliveries import _tell
+from gateway.cli.out import Out
+from gateway.engine.kinds import Json, JsonObject, Millis
 from gateway.engine.ledger import Receipt
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.records import NEW_TURN, DeliveryOpened
@@ -70,7 +73,7 @@ def test_a_dead_letter_is_listed_shown_and_retried(shell: Shell, number: int) ->
     assert line.startswith(f"{number}\tslack\tt1\treply\tdead\t")
     assert "is_archived" in line
     shown = shell.ok("deliveries", "show", str(number)).out
-    for told in ("the channel is archived", "installation:T1", "channel=C1, thread=1.2"):
+    for told in ("the channel is archived", "installation:T1", "goes to     slack: C1/1.2"):
         assert told in shown
     assert f"gateway deliveries retry {number}" in shown
     assert "due again" in shell.ok("deliveries", "retry", str(number)).out
@@ -110,3 +113,33 @@ def test_a_host_is_asked_while_one_runs(shell: Shell, number: int) -> None:
         assert again.error["fix"] == f"gateway deliveries show {number}"
         missing = shell.run("deliveries", "show", "999", "--json")
         assert (missing.code, missing.error["fix"]) == (Exit.NOT_FOUND, "gateway deliveries list")
+
+
+def shown(row: JsonObject) -> str:
+    printed = io.StringIO()
+    _tell(Out(stdout=printed), row)
+    return printed.getvalue()
+
+
+def test_what_never_came_to_be_is_not_shown() -> None:
+    parts: list[Json] = [
+        {"kind": "text", "state": "gone", "ref": None},
+        {"kind": "stream", "state": "gone", "ref": "slack:T1:C1:1.3"},
+        {"kind": "text", "state": "final", "ref": "slack:T1:C1:1.4"},
+    ]
+    said = shown({"id": 7, "state": "done", "parts": parts})
+    assert "text -" not in said
+    assert "stream slack:T1:C1:1.3 gone" in said
+    assert "text slack:T1:C1:1.4 final" in said
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ({"installation": "T1", "channel": "C1", "thread_ts": "1.2", "user": "U1"}, "C1/1.2 in T1"),
+        ({"source": "slack", "address": "C0123"}, "C0123"),
+        ({"mailbox": "a", "folder": "b"}, "mailbox=a, folder=b"),
+    ],
+)
+def test_where_it_goes_is_told_as_a_place(target: JsonObject, told: str) -> None:
+    assert f"goes to     slack: {told}\n" in shown({"source": "slack", "target": target})

@@ -14,6 +14,8 @@ import yaml
 
 from gateway.cli.app import run
 from gateway.cli.operate.manifest import App, as_yaml, differences, manifest
+from gateway.definition import DefinitionError, load_agent
+from gateway.host.channels.registry import mounted
 from tests.unit.definition.directories import write
 
 ROOT = Path(__file__).parents[3]
@@ -99,7 +101,11 @@ def test_a_file_is_written_checked_and_shown_to_differ() -> None:
         "name": "shop",
         "description": "shop, an agent.",
     }
-    assert told("slack", "manifest", "--check")[0] == 3, "there is no file yet"
+    for asked in ("--check", "--diff"):
+        code, said, note = told("slack", "manifest", asked)
+        assert (code, said) == (3, "")
+        assert "there is no manifest.yml" in note
+        assert "gateway slack manifest > manifest.yml" in note
     Path("manifest.yml").write_text(out)
     assert told("slack", "manifest", "--check")[0] == 0
     Path("manifest.yml").write_text(out.replace("/shop", "/stop"))
@@ -121,7 +127,9 @@ def test_check_shows_wrong_options_with_their_line(shop: Path) -> None:
     code, out, _ = told("check")
     assert code == 0
     assert "channels/slack.py  is off" in out
-    assert "set SLACK_BOT_TOKEN or SLACK_CLIENT_ID" in out
+    assert (
+        "set either SLACK_BOT_TOKEN or SLACK_CLIENT_ID, and either SLACK_SIGNING_SECRET or" in out
+    )
     assert "1 channel; agent holds together" in out
     wrong = SLACK % ", replace_in_flight='always'"
     write(shop / "agent", {"channels/slack.py": wrong})
@@ -135,3 +143,64 @@ def test_check_shows_wrong_options_with_their_line(shop: Path) -> None:
     code, out, _ = told("check")
     assert code == 0
     assert "needs ACME_TOKEN, which isn't set" in out
+
+
+ROUTED = """
+    from gateway import Agent
+
+    agent = Agent(
+        name="shop",
+        model="claude-sonnet-5-5",
+        approvals={"refunds": "%s"},
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("slack:#support", "but #support is no channel's id"),
+        ("slack:support", "but support is no channel's id"),
+        ("slack:U0123ABCD", "but that is the id of a person"),
+        ("slack:T0123ABCD:#a", "but T0123ABCD:#a is no channel's id"),
+        ("slack:C0123ABCD", ""),
+        ("slack:T0123ABCD:C0123ABCD", ""),
+    ],
+)
+def test_a_place_that_slack_doesnt_know_is_told_before_anything_goes_there(
+    shop: Path, where: str, said: str
+) -> None:
+    write(shop / "agent", {"channels/slack.py": SLACK % "", "agent.py": ROUTED % where})
+    code, out, _ = told("check")
+    assert code == (3 if said else 0)
+    if said:
+        assert f"agent/agent.py:6  shows refunds at {where}, {said}" in out
+        assert "write slack:C0123ABCD" in out
+        env = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "s"}
+        loaded = load_agent(shop / "agent", env=env, run_channels=True)
+        with pytest.raises(DefinitionError, match=r"is no channel's id|the id of a person"):
+            mounted(loaded, env, lambda _: ())
+
+
+def test_so_is_one_of_a_schedule(shop: Path) -> None:
+    daily = "---\ncron: 0 9 * * *\ntarget: slack:#general\n---\nWrite the digest.\n"
+    write(shop / "agent", {"channels/slack.py": SLACK % "", "schedules/daily.md": daily})
+    code, out, _ = told("check")
+    assert code == 3
+    assert "schedules/daily.md  runs at slack:#general, but #general is no channel's id" in out
+
+
+def test_a_tool_with_the_name_of_a_channels_own_is_told(shop: Path) -> None:
+    own = """
+        from gateway import tool
+
+        @tool
+        def attach_file(name: str) -> str:
+            "Attach."
+            return name
+    """
+    write(shop / "agent", {"channels/slack.py": SLACK % "", "tools/attach_file.py": own})
+    code, out, _ = told("check")
+    assert code == 3
+    assert "the channel slack brings a tool attach_file, and shop has one" in out
+    assert "rename the agent's own tool" in out

@@ -29,6 +29,8 @@ async def shell(tmp_path: Path) -> Shell:
         await here.receive(reply_to("7.7", SECRET, ts="7.8", speaker=person("talk:T1:U2")))
         await here.receive(acted("stop", "EvStop"))
         await here.ended(TURN)
+        for ts in ("1.3", "1.4", "1.5"):
+            await here.receive(reply_to("1.1", "we see", ts=ts, author="self"))
     return found
 
 
@@ -59,6 +61,20 @@ async def test_why_explains_by_event_place_turn_and_reference(shell: Shell) -> N
             events = {str(row["event"]) for row in shell.ok("why", what, "--json").list}
             assert {"Ev1.1", "EvCopy"} <= events, what
         assert SECRET not in refused + place + str(copy)
+
+    await asyncio.to_thread(look)
+
+
+async def test_echoes_of_our_own_posts_are_left_out_of_a_place(shell: Shell) -> None:
+    def look() -> None:
+        def words(*asked: str) -> list[object]:
+            return [row["verdict"] for row in shell.ok("why", *asked, "--json").list]
+
+        assert "own_echo" not in words(TURN)
+        assert words(TURN, "--all").count("own_echo") == 3
+        assert words("C1:1.1", "--limit", "1") == words(TURN, "--limit", "1") != ["own_echo"]
+        assert words("Ev1.4") == ["own_echo"], "the event itself was asked for"
+        assert "the latest 1;" in shell.ok("why", TURN, "--limit", "1").err
 
     await asyncio.to_thread(look)
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.definition import DefinitionError, load_agent
 from gateway.engine.errors import ConfigError
-from tests.unit.definition.directories import write
+from tests.unit.definition.directories import agent_py, write
 
 ECHO = """
     class Echo:
@@ -86,6 +86,8 @@ def test_a_channel_is_made_of_the_environment_it_is_given(tmp_path: Path) -> Non
             ":4: follow='never' isn't one of its values. fix: write \"thread\"",
         ),
         (OPTIONS % "folow='thread'", ":4: fails when it is called: TypeError: rules() got an un"),
+        (OPTIONS % "folow='thread'", "fix: rules takes follow, replace_in_flight, bots, external,"),
+        (OPTIONS % "folow='thread'", '(did you mean "follow"?)'),
     ],
 )
 def test_a_channel_that_cannot_be_made(code: str, said: str, tmp_path: Path) -> None:
@@ -100,3 +102,23 @@ def test_a_file_that_makes_none(tmp_path: Path) -> None:
     root = write(tmp_path, {"channels/echo.py": "x = 1\nchannel = 7\n"})
     with pytest.raises(DefinitionError, match=r"echo\.py:2: defines no channel\. fix: write def"):
         load_agent(root, env={}, run_channels=True)
+
+
+@pytest.mark.parametrize(
+    ("channels", "there"), [(("slack", "email"), "there is email, slack"), ((), "there is none")]
+)
+def test_approvals_on_a_channel_that_isnt_there(
+    channels: tuple[str, ...], there: str, tmp_path: Path
+) -> None:
+    routes = '    approvals={\n        "refunds": "slak:C0123",\n    },'
+    files = {f"channels/{name}.py": "def channel(env): ...\n" for name in channels}
+    root = write(tmp_path, {"agent.py": agent_py(routes), **files})
+    with pytest.raises(DefinitionError) as refused:
+        load_agent(root, env={})
+    (problem,) = refused.value.problems
+    assert str(problem).replace(f"{root}/", "") == (
+        f"agent.py:7: shows refunds at slak:C0123, but there is no channel slak; {there}. fix: write"
+        " channels/slak.py, or name a channel that is there"
+    )
+    loaded = load_agent(root, env={}, sources={"slak"})
+    assert loaded.agent.approvals == {"refunds": "slak:C0123"}, "an application may mount it"

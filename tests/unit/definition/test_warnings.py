@@ -184,5 +184,48 @@ def test_a_policy_for_a_known_source_is_no_warning(tmp_path: Path) -> None:
     assert loaded.warnings == ()
 
 
+SLACK = "def channel(env): ...\n"
+GIVE = """\
+from gateway import tool
+
+@tool(answerers={"policy": "gifts"})
+async def give() -> None:
+    "Give."
+"""
+REFUND = """\
+from gateway import tool
+
+REFUNDS = "refunds"
+
+@tool(answerers={"policy": REFUNDS})
+async def refund() -> None:
+    "Refund."
+"""
+HOOK = "async def may(*, policy, scope, by, principal, request, speaker, services): return True"
+
+
+def routed(root: Path, *policies: str) -> list[str]:
+    """What is said of an agent that routes these policies."""
+    routes = "\n".join(f'        "{policy}": "slack:C0123",' for policy in policies)
+    more = f"    authorize_answer=may,\n    approvals={{\n{routes}\n    }},"
+    files = {"agent.py": agent_py(more, HOOK), "channels/slack.py": SLACK}
+    root = write(root, {**files, "tools/give.py": GIVE, "tools/refund.py": REFUND})
+    return [str(warning).replace(f"{root}/", "") for warning in load_agent(root, env={}).warnings]
+
+
+def test_approvals_of_a_policy_that_no_tool_asks_are_doubtful(tmp_path: Path) -> None:
+    (told,) = routed(tmp_path / "a", "gift", "refunds", "taint")
+    assert told.startswith("agent.py:8: says where 'gift' is shown, but no tool asks that policy")
+    assert '(did you mean "gifts"?)' in told
+    (alone,) = routed(tmp_path / "b", "gift")
+    assert '(did you mean "gifts"?)' in alone
+    (strange,) = routed(tmp_path / "c", "leads", "gifts")
+    assert "did you mean" not in strange
+
+
+def test_a_policy_alone_is_what_tainted_calls_fall_back_to(tmp_path: Path) -> None:
+    assert routed(tmp_path, "leads") == []
+
+
 def test_a_readme_is_welcome(tmp_path: Path) -> None:
     assert load_agent(write(tmp_path, {"README.md": "# Shop"}), env={}).warnings == ()

@@ -132,7 +132,7 @@ class TestViews:
         assert view is not None
         assert (view.part, view.request, view.turn) == ("card:req_1", "req_1", TURN.row)
         assert view.target == {"source": "slack", "address": "C0123:x"}
-        assert (view.source, view.lane, view.at) == ("slack", "slack:C0123:x", NOW)
+        assert (view.source, view.lane, view.at) == ("slack", f"slack:C0123:x#{view.request}", NOW)
 
     @pytest.mark.parametrize(
         ("answerers", "delivers", "target", "source"),

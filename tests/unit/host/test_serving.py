@@ -364,7 +364,10 @@ async def test_a_channel_without_its_settings_is_off_and_said(
     async with served(settings, Serving()) as client:
         assert (await client.get("/readyz")).json == {"ready": True, "problems": []}
         assert (await client.post("/channels/slack")).status == 404
-    assert "channel slack is off: set SLACK_BOT_TOKEN or SLACK_CLIENT_ID, SLACK_S" in caplog.text
+    assert (
+        "channel slack is off: set either SLACK_BOT_TOKEN or SLACK_CLIENT_ID, and either SLACK_S"
+        in caplog.text
+    )
     given = replace(settings, slack_bot_token=Secret("xoxb"), slack_signing_secret=Secret("s"))
     with pytest.raises(
         DefinitionError, match=r"slack\.py:2: fails when it is called: RuntimeError"

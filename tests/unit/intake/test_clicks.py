@@ -22,24 +22,11 @@ from tests.unit.intake.events import (
     reply_to,
     said,
 )
-from tests.unit.intake.world import Stage, World, stage, until
+from tests.unit.intake.world import Stage, World, asked, outcome, stage, until
 
 NOT_NEEDED = "This decision is no longer needed."
 TURN = "talk:T1:C1:1.1"
-
-
-async def asked(here: Stage, what: str = "refund 1042") -> str:
-    """A request that is open, on a card."""
-    await here.receive(said(what))
-    request = await here.parked()
-    await here.show(f"card:{request}")
-    return request
-
-
-async def outcome(here: Stage, request: str) -> str | None:
-    found = await here.store.find_request(request)
-    assert found is not None
-    return found.request.outcome
+THEIRS = "This one is for the policy refunds to decide."
 
 
 async def test_a_click_is_kept_before_anything_is_looked_at(here: Stage) -> None:
@@ -52,7 +39,7 @@ async def test_a_click_is_kept_before_anything_is_looked_at(here: Stage) -> None
     assert (kept.verdict, kept.turn_id, kept.said) == ("accepted", TURN, None)
     assert await outcome(here, request) == "approved"
     assert here.world.talk.said == [], "the card shows it"
-    assert here.world.talk.asked == [(LEAD, "refunds")]
+    assert here.world.talk.asked == [LEAD]
     await here.ended(TURN)
     assert here.world.refunds == ["1042"]
 
@@ -98,16 +85,21 @@ async def test_the_same_lead_with_another_mind_is_told_too(here: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "rule"), [("talk:T1:SOMEBODY", "not-yours"), (STRANGER, "outsider")]
+    ("who", "rule", "told"),
+    [
+        ("talk:T1:SOMEBODY", "not-yours", THEIRS),
+        (STRANGER, "outsider", words.outsider("the policy refunds")),
+        ("talk:T1:BOT", "outsider", words.outsider("the policy refunds")),
+    ],
 )
 async def test_who_may_not_decide_is_told_and_the_request_stays_open(
-    here: Stage, who: str, rule: str
+    here: Stage, who: str, rule: str, told: str
 ) -> None:
     """hermes-agent#36848: no list means no stranger."""
+    here.world.talk.known["talk:T1:BOT"] = "nobody"
     request = await asked(here)
     await here.receive(pressed(request, by=who, event="E1"))
     kept = await here.settled("E1", rule)
-    told = "This one is for the policy refunds to decide."
     assert (kept.verdict, kept.said) == ("policy", told)
     assert here.world.talk.said == [(who.rpartition(":")[2], told)]
     assert await outcome(here, request) is None
@@ -115,11 +107,11 @@ async def test_who_may_not_decide_is_told_and_the_request_stays_open(
 
 async def test_whoever_cannot_be_checked_decides_nothing(here: Stage) -> None:
     request = await asked(here)
-    here.world.talk.known[LEAD] = None
+    here.world.talk.known[LEAD] = "away"
     await here.receive(pressed(request, event="E1"))
     assert (await here.settled("E1", "unchecked")).said == words.UNSURE
     assert await outcome(here, request) is None
-    here.world.talk.known[LEAD] = True
+    here.world.talk.known[LEAD] = "member"
     await here.receive(pressed(request, event="E2"))
     await here.settled("E2", "decided")
 

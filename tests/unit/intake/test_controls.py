@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from channels.contract import Control
 from gateway.engine.struct import replace
 from gateway.intake import words
 from tests.unit.intake.events import STRANGER, acted, edited, person, reply_to, said
-from tests.unit.intake.world import Stage, until
+from tests.unit.intake.world import Stage, Standing, until
 
 TURN = "talk:T1:C1:1.1"
 
 
-async def working_on(here: Stage, what: str = "wait") -> None:
+async def working_on(here: Stage, what: str = "wait", **changes: Any) -> None:
     """The first message's turn runs, and waits for the test."""
-    await here.receive(said(what))
+    await here.receive(said(what, **changes))
 
     async def running() -> bool:
         return here.world.running.is_set()
@@ -75,25 +77,57 @@ async def test_a_stop_that_comes_late_stops_nothing_newer(here: Stage) -> None:
     assert (await here.ended("talk:T1:C1:2.1")).state == "completed"
 
 
-@pytest.mark.parametrize(("level", "may"), [("provider", True), ("sender", False)])
-async def test_any_member_may_stop_and_no_outsider(here: Stage, level: str, may: bool) -> None:
+@pytest.mark.parametrize(
+    ("standing", "rule", "told"),
+    [
+        ("member", "stop:stopped", None),
+        ("outsider", "stop:not-yours", words.NOT_YOURS_TO_STOP),
+        ("nobody", "stop:not-yours", words.NOT_YOURS_TO_STOP),
+        ("away", "unchecked", words.UNSURE),
+    ],
+)
+async def test_any_member_may_stop_and_nobody_else(
+    here: Stage, standing: Standing, rule: str, told: str | None
+) -> None:
+    """What the event says of them is worth nothing: guests come as members."""
     await working_on(here)
-    other = person(STRANGER, "provider" if level == "provider" else "sender")
+    other = person("talk:T1:OTHER", "provider")
+    here.world.talk.known[other.id] = standing
     await here.receive(acted("stop", "E1", by=other))
-    kept = await here.settled("E1", "stop:stopped" if may else "stop:not-yours")
-    assert kept.said == (None if may else words.NOT_YOURS_TO_STOP)
-    assert len(here.world.talk.said) == (0 if may else 1)
+    kept = await here.settled("E1", rule)
+    assert kept.said == told
+    turn = await here.turn(TURN)
+    assert turn is not None
+    assert (turn.cancel is not None) is (standing == "member")
 
 
 async def test_who_asked_may_stop_whoever_they_are(here: Stage) -> None:
     outsider = person(STRANGER, "sender")
-    await here.receive(said("wait", speaker=outsider, author="external"))
-
-    async def running() -> bool:
-        return here.world.running.is_set()
-
-    await until(running)
+    await working_on(here, speaker=outsider, author="external")
     await here.receive(acted("stop", "E1", by=outsider))
+    await here.settled("E1", "stop:stopped")
+    assert here.world.talk.asked == [], "their own turn needs no look-up"
+
+
+@pytest.mark.parametrize("wrote", ["talk:T9:STRANGER", "talk:E9:STRANGER"])
+async def test_who_asked_may_stop_where_the_event_does_not_say_where_they_are_from(
+    here: Stage, wrote: str
+) -> None:
+    nameless, settled = "talk:unknown:STRANGER", "talk:E9:STRANGER"
+    here.world.talk.names |= {nameless: settled, STRANGER: settled}
+    here.world.talk.known |= {nameless: "outsider", settled: "outsider"}
+    await working_on(here, speaker=person(wrote, "sender"), author="external")
+    await here.receive(acted("stop", "E1", by=person(nameless, "none")))
+    await here.settled("E1", "stop:stopped")
+
+
+async def test_a_member_may_stop_where_the_event_does_not_say_where_they_are_from(
+    here: Stage,
+) -> None:
+    nameless = person("talk:unknown:U2", "none")
+    here.world.talk.names[nameless.id] = "talk:T1:U2"
+    await working_on(here)
+    await here.receive(acted("stop", "E1", by=nameless))
     await here.settled("E1", "stop:stopped")
 
 
@@ -151,11 +185,26 @@ async def test_where_there_is_nothing_to_start_over_that_is_said(here: Stage) ->
     assert (await here.settled("E1", "reset:nothing")).said == words.NOTHING_TO_RESET
 
 
-async def test_outsiders_start_nothing_over(here: Stage) -> None:
+@pytest.mark.parametrize(
+    ("standing", "rule", "told"),
+    [
+        ("outsider", "reset:not-yours", words.NOT_YOURS_TO_RESET),
+        ("nobody", "reset:not-yours", words.NOT_YOURS_TO_RESET),
+        ("away", "unchecked", words.UNSURE),
+    ],
+)
+async def test_nobody_but_members_starts_anything_over(
+    here: Stage, standing: Standing, rule: str, told: str
+) -> None:
+    """Not even of a conversation of their own, which others read, too."""
     await here.receive(said("hello"))
-    await here.receive(acted("reset", "E1", by=person(STRANGER, "sender")))
-    kept = await here.settled("E1", "reset:not-yours")
-    assert (kept.verdict, kept.said) == ("policy", words.NOT_YOURS_TO_RESET)
+    here.world.talk.known[person().id] = standing
+    await here.receive(acted("reset", "E1"))
+    kept = await here.settled("E1", rule)
+    assert (kept.verdict, kept.said) == ("policy", told)
+    session = await here.store.session(here.runtime.session("june", TURN).ref)
+    assert session is not None
+    assert session.generation == 0
 
 
 # -- edits -------------------------------------------------------------------------------------------------

@@ -133,6 +133,10 @@ async def test_a_message_that_no_turn_can_take_is_refused_in_words(here: Stage) 
     here.work()
     await until(heard)
     assert await here.turns() == []
+    again = await here.receive(said("x" * (1 << 20), event="EvOther"))
+    assert (again.word, again.rule, again.said) == ("policy", "too-large", None)
+    await here.time.sleep(3)
+    assert await heard(), "another event of the same post says nothing again"
 
 
 async def test_the_session_is_the_one_that_the_place_is_bound_to(here: Stage) -> None:

@@ -45,6 +45,84 @@ async def test_a_message_to_a_host_that_is_full_is_let_in_when_there_is_room() -
         assert len(await here.turns()) == 3
 
 
+async def held(here: Stage) -> None:
+    """A message waits for a host that is full for longer than an edit waits for a message."""
+    here.runtime.draining = True
+    told = await here.receive(said("old"))
+    assert (told.word, told.rule) == ("held", "host-busy")
+    here.work()
+
+
+async def past_all_looks(here: Stage, event: str) -> None:
+    kept = (await here.verdict(event)).at + LOOKS[-1] * 1000
+
+    async def past() -> bool:
+        return here.time.now() > kept + 5000
+
+    await until(past)
+
+
+async def test_an_edit_of_what_is_held_waits_for_it() -> None:
+    async with stage(speed=200.0) as here:
+        await held(here)
+        await here.receive(edited(said("old"), "new"))
+        await past_all_looks(here, "EvEdit")
+        assert (await here.verdict("EvEdit")).rule == "edit:kept"
+        here.runtime.draining = False
+        kept = await here.settled("EvEdit", "edit:replaced", "edit:changes-nothing")
+        assert kept.verdict == "accepted"
+        assert (await here.turns())[0][0] == ROOT
+
+
+async def test_an_edit_of_what_is_held_is_what_is_answered() -> None:
+    """What it changes runs by then."""
+    async with stage(speed=200.0) as here:
+        here.runtime.draining = True
+        await here.receive(said("wait"))
+        here.work()
+        await here.receive(edited(said("wait"), "new"))
+        await past_all_looks(here, "EvEdit")
+        here.runtime.draining = False
+        await here.settled("EvEdit", "edit:replaced")
+        here.world.gate.set()
+        assert (await here.ended(f"{ROOT}:e5.5")).state == "completed"
+        assert (await here.ended(ROOT)).cancel == "replaced"
+
+
+async def test_what_is_removed_while_it_is_held_is_never_let_in() -> None:
+    async with stage(speed=200.0) as here:
+        await held(here)
+        await here.receive(acted("delete", "E1", post=ROOT))
+        await here.settled("E1", "delete:no-turn")
+        kept = await here.settled("Ev1.1", "removed-first")
+        assert kept.verdict == "not_addressed"
+        here.runtime.draining = False
+        await here.receive(said("another", "1.2"))
+        await here.ended("talk:T1:C1:1.2", "talk:T1:C1:1.2")
+        assert [turn for turn, _ in await here.turns()] == ["talk:T1:C1:1.2"]
+
+
+async def test_a_removal_that_overtakes_its_message_cancels_it() -> None:
+    """Of both, one takes the post: a message that comes in first is found by its removal."""
+    async with stage() as here:
+        await here.receive(acted("delete", "E1", post=ROOT))
+        here.work()
+        await here.receive(said("wait"))
+        kept = await here.settled("E1", "delete:cancelled")
+        assert kept.turn_id == ROOT
+
+
+async def test_of_two_tellings_that_are_held_one_is_let_in(here: Stage) -> None:
+    here.runtime.draining = True
+    for event in ("EvA", "EvB"):
+        await here.receive(said(event=event))
+    here.runtime.draining = False
+    here.work()
+    await here.ended(ROOT)
+    rules = [(await here.settled(e, "mention", "post-claimed")).rule for e in ("EvA", "EvB")]
+    assert sorted(rules) == ["mention", "post-claimed"]
+
+
 async def test_a_host_that_stops_holds_what_comes_for_the_next_one(tmp_path: Path) -> None:
     url, world = f"sqlite:///{tmp_path / 'a.db'}", World()
     async with stage(url, world=world) as first:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 from channels.contract import (
-    Answer,
     Control,
     Parsed,
     RetryLater,
@@ -17,8 +17,7 @@ from channels.contract import (
     Unknown,
     Verdict,
 )
-from channels.protocol import Card, ChannelContext, Conversing, TurnStream
-from gateway.approvals.words import deciders
+from channels.protocol import Card, ChannelContext, Conversing, Person, TurnStream
 from gateway.engine.agent import AgentDef, AskedRequest
 from gateway.engine.kinds import JsonObject, Millis, SessionRef, Speaker
 from gateway.engine.ledger import Delivery, Part, Receipt, VerdictRow
@@ -28,6 +27,7 @@ from gateway.engine.ports import SessionStore
 from gateway.engine.records import TurnRecord
 from gateway.engine.runtime import Runtime
 from gateway.engine.steps.context import ToolContext
+from gateway.engine.struct import replace
 from gateway.engine.tool import Tool, tool
 from gateway.intake.inbox import Inbox
 from gateway.intake.receive import Intake
@@ -35,12 +35,14 @@ from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.testing.time import ScaledTime
-from tests.unit.intake.events import CARD, LEAD, SECOND, STRANGER
+from tests.unit.intake.events import CARD, LEAD, SECOND, STRANGER, said
+
+Standing = Literal["member", "outsider", "nobody", "away"]
 
 
 class Talk:
-    """A channel of the test's own. ``known`` says what the platform answers about a person; ``later``
-    makes the next act wait."""
+    """A channel of the test's own. ``known`` says what the platform answers about a person, ``names``
+    whom it names otherwise than an event did; ``later`` makes the next act wait."""
 
     source = "talk"
     tools: Sequence[Tool] = ()
@@ -48,8 +50,10 @@ class Talk:
     def __init__(self) -> None:
         self.said: list[tuple[str, str]] = []
         self.acts: list[tuple[str, str | None]] = []
-        self.known: dict[str, bool | None] = {STRANGER: False}
-        self.asked: list[tuple[str, str | None]] = []
+        self.known: dict[str, Standing] = {STRANGER: "outsider"}
+        self.names: dict[str, str] = {}
+        self.opened: set[str] = set()
+        self.asked: list[str] = []
         self.later: list[Millis] = []
         self.broken = False
         self.begun = 0
@@ -77,12 +81,18 @@ class Talk:
     async def say(self, reply: JsonObject, words: str) -> None:
         self.said.append((str(reply.get("user")), words))
 
-    async def may_decide(self, answer: Answer, policy: str | None) -> bool | None:
-        self.asked.append((answer.by.id, policy))
-        return self.known.get(answer.by.id, True)
+    async def person(self, by: Speaker, reply: JsonObject) -> Person | None:
+        self.asked.append(by.id)
+        standing = self.known.get(by.id, "member")
+        if standing == "away":
+            return None
+        return Person(speaker=replace(by, id=self.names.get(by.id, by.id)), standing=standing)
+
+    def opens(self, policy: str) -> bool:
+        return policy in self.opened
 
     def deciders(self, answerers: JsonObject) -> str:
-        return deciders(answerers)
+        return f"the policy {answerers['policy']}" if "policy" in answerers else "whoever asked"
 
     async def act(self, control: Control, card: Card | None) -> None:
         if self.later:
@@ -141,7 +151,16 @@ async def vote(ctx: ToolContext) -> str:
     return str(agreed)
 
 
-TOOLS = {one.name: one for one in (wait, refund, word, vote)}
+@tool(effect="write")
+async def mine(ctx: ToolContext) -> str:
+    """Ask whoever wrote, by name."""
+    answerers = {"user": ctx.speaker.id} if ctx.speaker is not None else None
+    return str(
+        await ctx.request_input(id="mine", prompt="Go on?", schema=bool, answerers=answerers)
+    )
+
+
+TOOLS = {one.name: one for one in (wait, refund, word, vote, mine)}
 
 
 def reply(request: ModelRequest) -> ModelReply:
@@ -330,3 +349,17 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
             return
         await asyncio.sleep(0.01)
     raise TimeoutError("it didn't come to hold")
+
+
+async def asked(here: Stage, what: str = "refund 1042") -> str:
+    """A request that is open, on a card."""
+    await here.receive(said(what))
+    request = await here.parked()
+    await here.show(f"card:{request}")
+    return request
+
+
+async def outcome(here: Stage, request: str) -> str | None:
+    found = await here.store.find_request(request)
+    assert found is not None
+    return found.request.outcome

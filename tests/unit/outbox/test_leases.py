@@ -138,6 +138,23 @@ async def test_a_stream_that_was_cut_off_in_a_call_shows_who_knows_what(
     assert (journal.parts[0].state, journal.parts[0].acked) == ("broken", 3)
 
 
+async def test_a_row_whose_lease_ran_out_unnoticed_is_given_back_unless_somebody_took_it(
+    memory: SessionStore,
+) -> None:
+    await begun(memory)
+    row = await take_one(memory.ledger)
+    journal = journal_of(memory, row, Stopped())
+    journal.until = float("-inf")
+    with pytest.raises(LeaseLostError):
+        await journal.record(live(row))
+    await journal.put_back("due", error=None, next_try=Millis(9))
+    found = await memory.ledger.delivery(row.id)
+    assert found is not None
+    assert (found.state, found.next_try, found.parts) == ("due", 9, ())
+    with pytest.raises(LeaseLostError):
+        await journal_of(memory, row, Stopped()).put_back("due", error=None)
+
+
 # -- with an outbox ------------------------------------------------------------------------------------
 async def steal(made: Desk) -> Delivery:
     """Another host takes the row, as it may once its lease has lapsed."""

@@ -6,11 +6,10 @@ from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Asked
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import Claim, PairSeen, PlaceBound, VerdictMade
+from gateway.engine.records.companions import DAY
 from gateway.outbox import sweep as sweeping
 from gateway.testing.time import ScaledTime
 from tests.unit.outbox.kit import desk, working
-
-DAY = sweeping.DAY
 
 
 async def test_each_kind_has_its_age(store: SessionStore) -> None:

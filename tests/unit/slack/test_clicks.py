@@ -36,7 +36,6 @@ def test_approving() -> None:
     assert (found.request, found.value, found.reason, found.digest) == (REQ, True, None, "")
     assert found.shown == CARD
     assert (found.by.id, found.by.name, found.by.level) == ("slack:T1:U1", "ada", "provider")
-    assert found.guest is None
     assert found.keys == ("slack:act:T1:1700000300.000100:1700000310.000100:U1",)
     assert found.reply == {
         "source": "slack",
@@ -209,10 +208,10 @@ def test_a_reason_that_cant_be_found_is_none(state: Json) -> None:
 # -- whose click ---------------------------------------------------------------------------------------
 def test_a_stranger_is_an_outsider_by_the_team_of_the_user_not_of_the_payload() -> None:
     found = answer(told("interactive.connect_click"))
-    assert (found.by.id, found.by.level, found.guest) == ("slack:T7:U7", "sender", True)
+    assert (found.by.id, found.by.level) == ("slack:T7:U7", "sender")
 
 
 def test_in_an_org_wide_installation_a_member_is_of_the_organisation() -> None:
     found = answer(told("interactive.org_click", ORG))
-    assert (found.by.id, found.by.level, found.guest) == ("slack:E1:W1", "provider", None)
+    assert (found.by.id, found.by.level) == ("slack:E1:W1", "provider")
     assert found.shown == "slack:E1:C1:1700000300.000100"

@@ -6,7 +6,7 @@ import pytest
 
 from channels.slack.parse import Envelope, Installed, installed
 from channels.slack.parsing.identity import author, clicker, commander, looked_up
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import JsonObject, Level
 from gateway.engine.ledger.rows import Installation
 from gateway.engine.struct import replace
 from tests.unit.slack.payloads import ORG, envelope, opened
@@ -175,17 +175,36 @@ def test_slack_is_asked_where_a_click_left_it_open() -> None:
     """A member whose other workspace the click named becomes who wrote the message."""
     left_open = clicker(pressed({"team_id": "T3"}, team={"id": "T1", "enterprise_id": "E1"}), PART)
     wrote = author(said({"team": "T1"}, **GRID), PART, {"user": "U1", "team": "T1"})
-    settled = looked_up(left_open, PART, team="T3", enterprise="E1")
+    assert left_open.external is None
+    settled = looked_up(PART, "U1", team="T3", enterprise="E1")
     assert settled.speaker.id == wrote.speaker.id
     assert (settled.external, settled.speaker.level) == (False, "provider")
 
 
-@pytest.mark.parametrize(("team", "enterprise"), [("T7", "E7"), ("T7", ""), ("", ""), ("", "E7")])
-def test_whom_slack_doesnt_call_ours_is_an_outsider(team: str, enterprise: str) -> None:
-    left_open = clicker(pressed({"team_id": "T7"}, team={"id": "T1", "enterprise_id": "E1"}), PART)
-    assert left_open.external is None
-    settled = looked_up(left_open, PART, team=team, enterprise=enterprise)
-    assert (settled.external, settled.speaker.level) == (True, "sender")
+@pytest.mark.parametrize(
+    ("team", "enterprise", "level"),
+    [("T7", "E7", "sender"), ("T7", "", "sender"), ("", "", "none"), ("", "E7", "none")],
+)
+def test_whom_slack_doesnt_call_ours_is_an_outsider(
+    team: str, enterprise: str, level: Level
+) -> None:
+    settled = looked_up(PART, "U1", team=team, enterprise=enterprise)
+    assert (settled.external, settled.speaker.level) == (True, level)
+
+
+def test_a_guest_is_less_than_one_of_ours_and_has_the_same_identity() -> None:
+    guest, member = (
+        looked_up(PART, "U1", team="T1", enterprise="E1", guest=g) for g in (True, False)
+    )
+    assert guest.speaker.id == member.speaker.id
+    assert (guest.speaker.level, member.speaker.level) == ("sender", "provider")
+
+
+def test_where_a_shared_channel_names_nobodys_home_our_organisation_isnt_it() -> None:
+    """An organisation's installation names no workspace, which is nobody's home."""
+    event = said({}, enterprise_id="E1", **SHARED)
+    found = author(event, ALONE, {"user": "U1"})
+    assert (found.speaker.id, found.speaker.level) == ("slack:unknown:U1", "none")
 
 
 def test_slack_connect_with_a_grid_organisation_both_copies_of_a_mention() -> None:

@@ -266,13 +266,18 @@ def test_a_bot_that_calls_itself_june_or_posts_as_a_person_is_a_bot() -> None:
 
 
 # -- outsiders -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["event.connect_app_mention", "event.connect_message"])
-def test_people_of_another_company_are_told_privately_that_they_arent_answered(name: str) -> None:
-    found = ignored(told(name))
+def test_people_of_another_company_are_told_privately_that_they_arent_answered() -> None:
+    found = ignored(told("event.connect_app_mention"))
     assert (found.verdict, found.rule) == ("policy", "external")
     assert found.say == OUTSIDER
     assert found.reply is not None
     assert (found.reply["channel"], found.reply["user"]) == ("C7", "W7")
+    assert found.speaker == "slack:E7:W7"
+
+
+def test_they_are_told_once_though_a_mention_comes_twice() -> None:
+    found = ignored(told("event.connect_message"))
+    assert (found.verdict, found.rule, found.say) == ("policy", "external", None)
     assert found.speaker == "slack:E7:W7"
 
 

@@ -144,7 +144,7 @@ class Person(Screen):
                 reply = await self.outlet.command(app, {**fields, "command": name, "text": words})
                 self._answered(install, where, reply)
                 return reply
-        raise Impossible(f"no app here has the command {name}")
+        raise Impossible(f"no app here has the command {name}; name it in commands of the app")
 
     def _answered(self, install: Install, where: Channel, reply: Reply) -> None:
         """A command may be answered in its own acknowledgement."""

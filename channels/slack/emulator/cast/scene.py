@@ -124,7 +124,8 @@ class Scene:
         return [self._shown(m) for m in self.world.ephemerals if m.only_for == person.id]
 
     def _shown(self, message: Message) -> Shown:
-        return shown(message, message.username or self.world.users[message.user].name)
+        author = self.world.users.get(message.user)
+        return shown(message, message.username or (author.name if author else "slackbot"))
 
     async def until(self, holds: Callable[[], bool], seconds: float = 5.0) -> None:
         """Wait for something to become true; looked at when anything happens here, and now and then."""

@@ -18,6 +18,9 @@ from channels.slack.emulator.world.depict import message_json
 from channels.slack.emulator.world.state import Channel, Message
 from gateway.engine.kinds import JsonObject
 
+SLACKBOT = "USLACKBOT"
+"""Whose a message is that was deleted and stands there all the same."""
+
 
 def named_blocks(world: World, blocks: Iterable[JsonObject]) -> list[JsonObject]:
     """A copy in which every block and every control has its id, as Slack hands them out."""
@@ -137,7 +140,11 @@ def unfurl(world: World, message: Message, attachments: list[JsonObject]) -> Non
 
 
 def remove(world: World, message: Message) -> None:
+    """A root that was answered stays as a tombstone, and its thread goes on."""
     channel = world.channels[message.channel]
+    if any(reply is not message for reply in world.in_thread(message.channel, message.ts)):
+        _bury(world, message)
+        return
     del world.messages[message.channel][message.ts]
     if message in world.streaming:
         world.streaming.remove(message)
@@ -154,6 +161,15 @@ def remove(world: World, message: Message) -> None:
         "event_ts": ts,
     }
     world.tell(Happening(event=event, channel=channel.id))
+
+
+def _bury(world: World, message: Message) -> None:
+    before = message_json(world, message)
+    message.subtype, message.user, message.text = "tombstone", SLACKBOT, "This message was deleted."
+    message.thread = message.ts
+    message.blocks, message.files, message.attachments = [], [], []
+    message.bot = message.app = message.client_msg_id = message.edited = None
+    changed(world, message, before)
 
 
 def written(text: str) -> JsonObject:

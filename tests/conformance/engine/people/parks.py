@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 
 from gateway.engine.events import InputAnswered, InputRequested, TurnStarted
+from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.session import Session
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
-from tests.conformance.engine.cast import ask_for
+from tests.conformance.engine.cast import ask, ask_for
 from tests.conformance.engine.kit import (
     Bench,
     Hands,
@@ -209,6 +210,23 @@ class TestParks:
         assert (await soon(session.result("t1"))).status == "cancelled"
         assert await outputs(session) == [{"cancelled": True}]
         assert "input.requested" not in await kinds(bench, "t1")
+        no_orphans(await session.transcript())
+
+    async def test_what_a_cancelled_park_left_behind_stands_in_the_next_turns_transcript(
+        self, bench: Bench
+    ) -> None:
+        shown: list[list[str]] = []
+
+        def script(request: ModelRequest) -> ModelReply:
+            shown.append([message.role for message in request.messages])
+            return calls(("ask", {})) if request.text == "go" else say("re")
+
+        await bench.start(june(ask, script=script))
+        session = bench.session()
+        request = await park(session)
+        await session.cancel(request.turn_id)
+        assert (await run(session, "2")).text == "re"
+        assert shown[-1] == ["user", "assistant", "tool", "user"]
         no_orphans(await session.transcript())
 
     async def test_a_reset_that_comes_while_the_tool_asks_is_carried_out(

@@ -125,6 +125,20 @@ async def test_edits_previews_and_deletions(play: Play, heard: Listener) -> None
     assert (gone["deleted_ts"], gone["previous_message"]["user"]) == (said.ts, play.ada.id)
 
 
+async def test_a_root_that_was_answered_leaves_a_tombstone(play: Play, heard: Listener) -> None:
+    root = await play.ada.say(play.support, "one")
+    await play.ada.say(play.support, "two", thread=root)
+    await play.ada.delete(root)
+    await play.post("three", thread_ts=root.ts)
+    await play.slack.settled()
+    changes = [h.event for h in heard.events("message") if h.event.get("subtype")]
+    (gone,) = [event for event in changes if event["subtype"] == "message_changed"]
+    assert gone["message"]["subtype"] == "tombstone"
+    assert (gone["message"]["ts"], gone["previous_message"]["text"]) == (root.ts, "one")
+    there = [shown.text for shown in play.slack.thread(play.support, root)]
+    assert there == ["This message was deleted.", "two", "three"]
+
+
 async def test_files_and_broadcasts_have_their_subtypes(play: Play, heard: Listener) -> None:
     root = await play.ada.say(play.support, "", files={"log.txt": b"hello"})
     await play.ada.say(play.support, "to all", thread=root, broadcast=True)

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from channels.contract import (
-    Answer,
     Control,
     HookReply,
     HookRequest,
@@ -17,7 +16,7 @@ from channels.contract import (
     Route,
     SentOrNot,
 )
-from channels.protocol import Card, ChannelContext, Conversing
+from channels.protocol import Card, ChannelContext, Conversing, Person
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.events import MessageCompleted, TurnEvent
 from gateway.engine.kinds import OPEN_STATES, JsonObject, Speaker
@@ -110,8 +109,11 @@ class Echo:
     async def say(self, reply: JsonObject, words: str) -> None:
         self.log.append(words)
 
-    async def may_decide(self, answer: Answer, policy: str | None) -> bool | None:
-        return True
+    async def person(self, by: Speaker, reply: JsonObject) -> Person | None:
+        return Person(speaker=by, standing="member")
+
+    def opens(self, policy: str) -> bool:
+        return False
 
     def deciders(self, answerers: JsonObject) -> str:
         return "whoever may"

@@ -94,6 +94,16 @@ async def test_a_header_given_twice_is_refused() -> None:
         assert b"400" in await spoken(stage.client, head)
 
 
+async def test_what_each_proxy_on_the_way_adds_is_one_list() -> None:
+    async with staged([Echo()]) as stage:
+        head = (
+            b"GET /channels/echo/seen HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.1.1.1\r\n"
+            b"Via: 1.1 a\r\nx-forwarded-for: 10.0.0.1\r\nVia: 1.1 b\r\n\r\n"
+        )
+        answer = await spoken(stage.client, head)
+        assert b"201" in answer
+
+
 async def test_a_store_that_is_away_asks_for_another_try() -> None:
     async with staged([Echo(fails=STORE_IS_AWAY)]) as stage:
         answer = await stage.client.post("/channels/echo", {"id": "1", "text": "hi"})

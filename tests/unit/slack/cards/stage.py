@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -19,7 +19,6 @@ from channels.slack.reads.place import placed
 from channels.slack.settings import SlackOptions, read_options
 from gateway.approvals.reading import read_card
 from gateway.engine.agent import AgentDef, AskedRequest
-from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import Json, JsonObject, Millis, Speaker
 from gateway.engine.ledger import Delivery, Ledger
 from gateway.engine.limits import SYSTEM_CLOCK, SYSTEM_WAITS, Clock, Waits
@@ -39,6 +38,7 @@ from gateway.outbox.view import turn_view
 from gateway.sinks.local import LocalSink
 from gateway.stores.memory import MemoryStore
 from gateway.testing.slack import Playground, playground
+from tests.unit.slack.tokens import OneToken
 
 LEASE = Millis(60_000)
 OPTIONS = read_options(policy_words={"refunds": "@support-leads"})
@@ -120,19 +120,6 @@ class Hands:
         return Clock(now=self.now, monotonic=SYSTEM_CLOCK.monotonic)
 
 
-class OneToken:
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    async def token(self, installation: str) -> str | None:
-        del installation
-        return self._token
-
-    async def renewed(self, installation: str, stale: str) -> str | None:
-        del installation, stale
-        return None
-
-
 class Around:
     """What delivering a card takes of a ``ChannelContext``."""
 
@@ -162,12 +149,6 @@ class Around:
 
     async def turn(self, delivery: Delivery) -> TurnView:
         return await turn_view(self._runtime, delivery, self.card)
-
-
-async def _nothing() -> AsyncIterator[TurnEvent]:
-    nothing: tuple[TurnEvent, ...] = ()
-    for event in nothing:
-        yield event
 
 
 @dataclass
@@ -256,7 +237,7 @@ class Stage:
         around = cast("ChannelContext", self.around)
         try:
             there = await placed(row, around, None)
-            await deliver_card(_nothing(), there, around, self.api, self.options)
+            await deliver_card(there, around, self.api, self.options)
         except BaseException:
             await held.put_back("due", error="later", next_try=self.hands.now())
             raise

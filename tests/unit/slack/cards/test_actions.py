@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from channels.contract import MISSING, Answer, Control
+from channels.protocol import Card
 from channels.slack.approve import FormErrors, completed
 from channels.slack.cards.actions import AGAIN, act
 from channels.slack.emulator import Shown
@@ -35,7 +36,11 @@ async def acted(s: Stage, request: str) -> None:
     assert isinstance(heard, Control), heard
     assert heard.reply["request"] == request
     card = await s.around.card(request)
-    await act(heard, card, s.api, s.options, api_url=s.play.slack.api_url, waits=SYSTEM_WAITS)
+    await acting(s, heard, card)
+
+
+async def acting(s: Stage, heard: Control, card: Card | None) -> None:
+    await act(heard, card, s.api, api_url=s.play.slack.api_url, waits=SYSTEM_WAITS)
 
 
 def modal(s: Stage) -> JsonObject | None:
@@ -146,5 +151,5 @@ async def test_to_look_is_possible_afterwards_and_for_nothing_else() -> None:
         assert modal(s) is not None
         heard = s.heard()
         assert isinstance(heard, Control)
-        await act(replace(heard, kind="home"), None, s.api, s.options)
+        await acting(s, replace(heard, kind="home"), None)
         assert private(s) == []

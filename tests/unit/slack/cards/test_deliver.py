@@ -243,6 +243,8 @@ async def test_what_slack_will_never_take_is_a_dead_letter(fault: Lasting, reaso
         with pytest.raises(Undeliverable) as dead:
             await s.deliver()
         assert dead.value.reason == reason
+        if reason != "token_revoked":
+            assert s.play.support.id in dead.value.detail, "whoever is to mend it has to find it"
         assert (dead.value.revive_on is not None) == (reason == "token_revoked")
 
 

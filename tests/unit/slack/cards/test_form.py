@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from channels.contract import MISSING, Answer
 from channels.slack.approve import completed
+from channels.slack.cards.entered import FormErrors, filled
 from channels.slack.cards.fields import ENTERED, fields
-from channels.slack.cards.form import FormErrors, reason_view, value_of, view
+from channels.slack.cards.form import reason_view, view
 from channels.slack.parsing.clicks import ANSWER_FORM, REASON, REASON_FORM
 from gateway.engine.kinds import Json, JsonObject, Speaker
 from gateway.engine.schema import check_value, value_schema
@@ -60,7 +61,7 @@ def state(schema: JsonObject, entries: Mapping[str, JsonObject]) -> JsonObject:
 
 def whole(schema: JsonObject, given: JsonObject) -> Json | FormErrors:
     (field,) = fields(schema)
-    return value_of(card(schema=schema), {field.block: {ENTERED: given}})
+    return filled(schema, {field.block: {ENTERED: given}})
 
 
 def test_a_form_is_addressed_to_its_request() -> None:
@@ -74,7 +75,8 @@ def test_a_form_is_addressed_to_its_request() -> None:
 
 
 def test_what_was_filled_in_is_the_value() -> None:
-    found = value_of(card(schema=PARCEL), state(PARCEL, ENTRIES))
+    found = filled(PARCEL, state(PARCEL, ENTRIES))
+    assert not isinstance(found, FormErrors)
     assert found == {
         "to": "Lyon",
         "weight": 2.5,
@@ -83,7 +85,6 @@ def test_what_was_filled_in_is_the_value() -> None:
         "fragile": True,
         "notes": ["a"],
     }
-    assert not isinstance(found, FormErrors)
     assert check_value(PARCEL, found) is None
 
 
@@ -97,7 +98,7 @@ def test_what_is_missing_or_wrong_is_said_at_its_field() -> None:
         "pieces": {"value": "1.5"},
         "notes": {"value": "[1"},
     }
-    found = value_of(card(schema=PARCEL), state(PARCEL, wrong))
+    found = filled(PARCEL, state(PARCEL, wrong))
     assert isinstance(found, FormErrors)
     assert dict(found.errors) == {
         blocks["to"]: "This is needed.",
@@ -115,14 +116,14 @@ def test_a_rule_of_the_schema_is_said_in_words() -> None:
         "$defs": {"Word": {"type": "string", "maxLength": 3}},
     }
     given = state(schema, {"word": {"value": "long"}, "n": {"value": "1"}})
-    found = value_of(card(schema=schema), given)
+    found = filled(schema, given)
     assert isinstance(found, FormErrors)
     assert list(found.errors.values()) == ["Must have at most 3 characters", "Must be at least 3"]
 
 
 def test_a_rule_about_the_whole_is_said_at_the_first_field() -> None:
     schema: JsonObject = {"properties": {"a": {"type": "string"}, "b": {}}, "minProperties": 1}
-    found = value_of(card(schema=schema), {})
+    found = filled(schema, {})
     assert isinstance(found, FormErrors)
     assert list(found.errors) == [fields(schema)[0].block]
 
@@ -190,7 +191,7 @@ def test_a_deep_schema_is_filled_in_as_json() -> None:
     value: Json = 7
     for _ in range(39):
         value = {"in": value}
-    found = value_of(card(schema=deep), state(deep, {"in": {"value": json.dumps(value)}}))
+    found = filled(deep, state(deep, {"in": {"value": json.dumps(value)}}))
     assert found == {"in": value}
 
 

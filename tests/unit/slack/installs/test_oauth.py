@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -87,6 +87,19 @@ async def test_the_way_back_is_good_for_one_browser_once(stand: Stand) -> None:
     assert ada.cookies != kept, "the cookie is taken back"
     ada.cookies = kept
     again = await ada.get(ada.back, query)
+    assert (again.status, b"used already" in again.body) == (401, True)
+    assert stand.calls("oauth.v2.access") == 1
+
+
+async def test_a_state_that_is_spelled_otherwise_is_the_same_one(stand: Stand) -> None:
+    ada = await browser(stand)
+    query = cookie = state = ""
+    while "-" not in state and "_" not in state:
+        query = await ada.consent(await ada.to_slack())
+        ((cookie, state),) = ada.cookies.items()
+    assert (await ada.get(ada.back, query)).status == 200
+    ada.cookies = {cookie: state.replace("-", "+").replace("_", "/")}
+    again = await ada.get(ada.back, urlencode({"code": "c", "state": ada.cookies[cookie]}))
     assert (again.status, b"used already" in again.body) == (401, True)
     assert stand.calls("oauth.v2.access") == 1
 

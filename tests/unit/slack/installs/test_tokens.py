@@ -7,12 +7,16 @@ import logging
 from collections.abc import AsyncIterator
 
 import pytest
+from aiohttp import web
 
 from channels.contract import RetryLater
+from channels.slack.calls import Ambiguous
+from channels.slack.installs.bare import Bare
 from channels.slack.installs.tokens import Tokens
 from gateway.engine.struct import replace
 from gateway.sealing import make_sealer
 from gateway.testing.slack import Fault
+from tests.unit.emulator.stage import serving
 from tests.unit.slack.installs.browser import browser
 from tests.unit.slack.installs.grounds import Stand, standing
 
@@ -207,6 +211,27 @@ async def test_a_lost_key_is_complained_of_once_by_its_setting(
     lines = [r for r in caplog.records if r.levelno >= logging.ERROR]
     assert len(lines) == 1
     assert "GATEWAY_SECRET_KEYS" in lines[0].getMessage()
+
+
+@pytest.mark.parametrize("status", [302, 307])
+async def test_a_secret_follows_no_redirect(stand: Stand, status: int) -> None:
+    seen: list[str] = []
+
+    async def elsewhere(request: web.Request) -> web.Response:
+        seen.append(await request.text())
+        return web.json_response({"ok": True})
+
+    async with serving(elsewhere) as url:
+
+        async def away(_: web.Request) -> web.Response:
+            return web.Response(status=status, headers={"Location": url})
+
+        async with serving(away) as home:
+            bare = Bare(home.removesuffix("slack"), stand.ground.waits)
+            found = await bare.ask("slack", {"client_secret": "s3"})
+            await bare.close()
+    assert isinstance(found, Ambiguous)
+    assert seen == []
 
 
 async def test_without_keys_the_status_says_so(stand: Stand) -> None:

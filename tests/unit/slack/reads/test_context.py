@@ -97,6 +97,16 @@ async def test_another_bots_words_are_a_bots_and_taint(desk: Desk) -> None:
     assert found.trust == "unattested"
 
 
+async def test_a_page_that_slack_unfolds_below_a_members_words_taints(desk: Desk) -> None:
+    root = await talk(desk, 0)
+    root.attachments = [{"title": "Prices", "text": "refund 1042", "from_url": "https://a.example"}]
+    found = await desk.prepared(await called(desk, root))
+    assert found.trust == "unattested"
+    (thread,) = found.before
+    assert isinstance(thread, Text)
+    assert lines(thread.text)[1:] == ["    Prices", "    refund 1042"]
+
+
 async def test_an_alert_that_is_made_of_attachments_is_read(desk: Desk) -> None:
     root = await desk.bot_says(desk.play.support, "")
     root.attachments = [{"title": "Disk full", "text": "db-1 at &gt; 99 %", "fallback": "x"}]

@@ -1,78 +1,88 @@
-"""Who may decide: one of ours, and nobody of whom that can't be told."""
+"""Who somebody is, once Slack was asked: one of ours, an outsider, nobody, or not to be told."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
 import pytest
 
-from channels.contract import Answer
+from channels.protocol import Person as Somebody
+from channels.slack.api import SlackWeb
+from channels.slack.emulator.cast.workspace import Workspace
 from channels.slack.emulator.world import tenancy
 from channels.slack.parsing.identity import Installed
-from channels.slack.reads.people import Profile, outsider
-from gateway.engine.kinds import Speaker
+from channels.slack.reads.people import People, Profile, outsider
+from gateway.engine.kinds import JsonObject, Speaker
+from gateway.engine.struct import replace
 from gateway.testing.slack import Fault, Person
 from tests.unit.slack.reads.desk import Desk
+from tests.unit.slack.reads.desk import desk as desk_of
 
-NOBODY: frozenset[str] = frozenset()
-REFUNDS = frozenset({"refunds"})
+UNKNOWN = Speaker("slack:unknown:U", level="none")
 
 
-def answer(desk: Desk, user: str, *, team: str = "", guest: bool | None = None) -> Answer:
-    home = team or desk.play.acme.id
-    return Answer(
-        event_id="act-1",
-        keys=("k",),
-        request="r1",
-        shown="",
-        digest="",
-        by=Speaker(f"slack:{home}:{user}", tenant=home, level="provider"),
-        guest=guest,
-        value=True,
-        reply={"installation": desk.stand.key, "user": user, "user_team": home},
+async def settled(desk: Desk, who: Person, *, stated: str | None = "") -> Somebody | None:
+    """Who the person is that an event named as of the workspace ``stated``, or of none."""
+    home = who.user.team if stated == "" else stated
+    reply: JsonObject = {"installation": desk.stand.key, "user": who.id}
+    if home is not None:
+        reply["user_team"] = home
+    return await desk.people.person(UNKNOWN, reply)
+
+
+async def standing(desk: Desk, who: Person) -> str | None:
+    found = await settled(desk, who)
+    return None if found is None else found.standing
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_member_is_one_though_the_event_names_no_workspace(desk: Desk, named: bool) -> None:
+    ada = desk.play.ada
+    found = await settled(desk, ada, stated=desk.play.acme.id if named else None)
+    assert found is not None
+    assert found.standing == "member"
+    assert (found.speaker.id, found.speaker.level) == (
+        f"slack:{desk.stand.key}:{ada.id}",
+        "provider",
     )
 
 
-async def decides(
-    desk: Desk, who: Person, outsiders: frozenset[str] = NOBODY, *, guest: bool | None = None
-) -> bool | None:
-    found = answer(desk, who.id, team=who.user.team, guest=guest)
-    return await desk.people.may_decide(found, "refunds", outsiders)
-
-
-async def test_a_member_decides(desk: Desk) -> None:
-    assert await decides(desk, desk.play.ada) is True
-
-
 @pytest.mark.parametrize("kind", ["multi", "single"])
-async def test_a_guest_decides_where_the_policy_is_opened(desk: Desk, kind: str) -> None:
+async def test_a_guest_is_no_member_and_keeps_their_identity(desk: Desk, kind: str) -> None:
     gus = desk.play.acme.person("gus", "multi" if kind == "multi" else "single")
-    assert await decides(desk, gus) is False
-    assert await decides(desk, gus, frozenset({"else"})) is False
-    assert await decides(desk, gus, REFUNDS) is True
-    free = answer(desk, gus.id)
-    assert await desk.people.may_decide(free, None, REFUNDS) is False, "no policy opens nothing"
+    found = await settled(desk, gus)
+    assert found is not None
+    assert found.standing == "outsider"
+    assert (found.speaker.id, found.speaker.level) == (f"slack:{desk.stand.key}:{gus.id}", "sender")
 
 
-async def test_a_stranger_decides_where_the_policy_is_opened(desk: Desk) -> None:
+@pytest.mark.parametrize("named", [True, False])
+async def test_somebody_of_another_company_is_an_outsider(desk: Desk, named: bool) -> None:
     eve = desk.stranger()
     desk.play.acme.channel("shared", [desk.play.ada, desk.play.june, eve])
-    assert await decides(desk, eve, guest=None) is False
-    asked = desk.stand.calls("users.info")
-    assert await decides(desk, eve, guest=True) is False
-    assert desk.stand.calls("users.info") == asked, "the click has said it already"
-    assert await decides(desk, eve, REFUNDS, guest=True) is True
+    found = await settled(desk, eve, stated=eve.user.team if named else None)
+    assert found is not None
+    assert found.standing == "outsider"
+    assert (found.speaker.id, found.speaker.level) == (f"slack:{eve.user.team}:{eve.id}", "sender")
 
 
-async def test_a_bot_never_decides(desk: Desk) -> None:
-    bot = desk.play.acme.bot("deploys")
-    assert await decides(desk, bot) is False
-    assert await decides(desk, bot, REFUNDS) is False
+async def test_a_stranger_who_is_said_to_be_of_ours_is_none(desk: Desk) -> None:
+    eve = desk.stranger()
+    desk.play.acme.channel("shared", [desk.play.ada, desk.play.june, eve])
+    found = await settled(desk, eve, stated=desk.play.acme.id)
+    assert found is not None
+    assert found.standing == "outsider"
 
 
-async def test_who_has_left_never_decides(desk: Desk) -> None:
+async def test_a_bot_is_nobody(desk: Desk) -> None:
+    assert await standing(desk, desk.play.acme.bot("deploys")) == "nobody"
+
+
+async def test_who_has_left_is_nobody(desk: Desk) -> None:
     bob = desk.play.acme.person("bob")
     bob.user.deleted = True
-    assert await decides(desk, bob) is False
-    assert await decides(desk, bob, REFUNDS) is False
+    assert await standing(desk, bob) == "nobody"
 
 
 @pytest.mark.parametrize(
@@ -86,24 +96,23 @@ async def test_who_has_left_never_decides(desk: Desk) -> None:
 )
 async def test_whom_slack_says_nothing_of_cannot_be_told(desk: Desk, fault: Fault) -> None:
     desk.play.slack.faults.add(fault)
-    assert await decides(desk, desk.play.ada) is None
-    assert await decides(desk, desk.play.ada, REFUNDS) is (None if fault.count is None else True)
+    assert await standing(desk, desk.play.ada) is None
     desk.play.slack.faults.repair()
-    assert await decides(desk, desk.play.ada) is True
+    assert await standing(desk, desk.play.ada) == "member"
 
 
 async def test_a_reply_that_names_nobody_cannot_be_told(desk: Desk) -> None:
-    found = answer(desk, "")
-    assert await desk.people.may_decide(found, None, NOBODY) is None
+    for reply in ({}, {"installation": desk.stand.key}, {"user": desk.play.ada.id}):
+        assert await desk.people.person(UNKNOWN, dict(reply)) is None
 
 
 async def test_who_became_a_guest_is_one_within_a_minute(desk: Desk) -> None:
     ada = desk.play.ada
-    assert await decides(desk, ada) is True
+    assert await standing(desk, ada) == "member"
     ada.user.restricted = True
-    assert await decides(desk, ada) is True, "looked up a moment ago"
+    assert await standing(desk, ada) == "member", "looked up a moment ago"
     desk.ground.time.ahead(61)
-    assert await decides(desk, ada) is False
+    assert await standing(desk, ada) == "outsider"
     assert desk.stand.calls("users.info") == 2
 
 
@@ -116,28 +125,35 @@ async def test_a_name_is_asked_for_once_an_hour(desk: Desk) -> None:
         assert desk.stand.calls("users.info") == calls
 
 
-async def test_a_colleague_of_another_workspace_of_ours_decides(desk: Desk) -> None:
-    slack = desk.play.slack
-    bigco = slack.enterprise("bigco")
-    north, south = (slack.workspace(name, bigco) for name in ("north", "south"))
-    eve = south.person("eve")
-    made = tenancy.install(slack.world, slack.app(), bigco, slack.app().scopes)
-    stand = desk.stand
-    from channels.slack.api import SlackWeb
-    from channels.slack.reads.people import People
-    from gateway.engine.struct import replace
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_colleague_of_another_workspace_of_ours_is_a_member(whole: bool) -> None:
+    """The app is installed in the organisation, or in one workspace of it."""
+    async with standing_in(whole) as (people, home, north, south):
+        eve = south.person("eve")
+        for stated in (north.id, south.id, ""):
+            reply: JsonObject = {"installation": home, "user": eve.id, "user_team": stated}
+            found = await people.person(UNKNOWN, reply)
+            assert found is not None
+            assert found.standing == "member"
+            assert (found.speaker.id, found.speaker.level) == (f"slack:{home}:{eve.id}", "provider")
 
-    tokens = await stand.host(replace(stand.settings(single=True), bot_token=made.token))
-    api = SlackWeb(tokens, slack.api_url, waits=stand.ground.waits)
-    await api.open()
-    try:
-        found = answer(desk, eve.id, team=south.id)
-        found = replace(found, reply={**found.reply, "installation": bigco.id})
-        people = People(api, tokens, stand.ground.waits)
-        assert await people.may_decide(found, None, NOBODY) is True
-    finally:
-        await api.close()
-    assert north.id != south.id
+
+@asynccontextmanager
+async def standing_in(whole: bool) -> AsyncGenerator[tuple[People, str, Workspace, Workspace]]:
+    async with desk_of() as desk:
+        slack, stand = desk.play.slack, desk.stand
+        bigco = slack.enterprise("bigco")
+        north, south = (slack.workspace(name, bigco) for name in ("north", "south"))
+        app = slack.app()
+        made = tenancy.install(slack.world, app, bigco, app.scopes) if whole else north.install(app)
+        tokens = await stand.host(replace(stand.settings(single=True), bot_token=made.token))
+        api = SlackWeb(tokens, slack.api_url, waits=stand.ground.waits)
+        await api.open()
+        try:
+            home = bigco.id if whole else north.id
+            yield People(api, tokens, stand.ground.waits), home, north, south
+        finally:
+            await api.close()
 
 
 @pytest.mark.parametrize(

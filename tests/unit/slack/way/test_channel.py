@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError
 from gateway.engine.limits import SYSTEM_CLOCK
 from gateway.engine.runtime import Runtime
+from gateway.engine.struct import replace
 from gateway.host.api import Api
 from gateway.host.channels.context import Surroundings
 from gateway.host.channels.equipping import preparers, with_tools
@@ -25,13 +27,17 @@ from gateway.host.channels.registry import Registry
 from gateway.host.channels.waking import WakingSink
 from gateway.host.channels.ways import Ways
 from gateway.host.metrics import Metrics
+from gateway.intake.words import UNSURE, outsider
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores.memory import MemoryStore
 from gateway.testing.slack import Fault, Limits, Playground, Shown, playground
 from gateway.testing.time import ScaledTime
+from gateway.values import Secret
 from tests.support.http import gateway
+from tests.unit.slack.payloads import ME, sample
 from tests.unit.slack.way.house import answered, choice, form
+from tests.unit.slack.way.test_ingress import request, signed
 
 SPEED = 20.0
 
@@ -171,6 +177,35 @@ async def test_one_of_two_words_is_picked() -> None:
         await host.shows(root, "Done: reorder")
 
 
+async def test_a_guest_does_not_decide_what_they_asked_for_themselves() -> None:
+    """What a guest writes comes without a mark; Slack says it when it is asked."""
+    async with hosted() as host:
+        play = host.play
+        gus = play.acme.person("gus", "single")
+        play.acme.invite(play.support, [gus])
+        await gus.mention(play.support, "@june call choice")
+        card = await host.card()
+        await gus.click(card, "reorder")
+        await play.slack.until(lambda: bool(play.slack.private(gus)), 10)
+        (told,) = play.slack.private(gus)
+        assert told.text == outsider(None)
+        assert (await host.card()).buttons
+
+
+async def test_who_cannot_be_looked_up_decides_once_they_can_be() -> None:
+    async with hosted() as host:
+        ada, slack = host.play.ada, host.play.slack
+        root = await ada.mention(host.play.support, "@june call choice")
+        card = await host.card()
+        slack.faults.add(Fault("missing_scope", "users.info", count=None))
+        await ada.click(card, "reorder")
+        await slack.until(lambda: bool(slack.private(ada)), 10)
+        assert [one.text for one in slack.private(ada)] == [UNSURE]
+        slack.faults.repair()
+        await ada.click(card, "reorder")
+        await host.shows(root, "Done: reorder")
+
+
 async def test_a_command_that_asks_for_nothing_is_told_how() -> None:
     async with hosted() as host:
         host.play.slack.app().commands["/june"] = ""
@@ -225,6 +260,32 @@ async def test_the_app_is_removed_and_says_so() -> None:
         await until(lambda: "install" in (host.channel.problem or ""))
 
 
+async def test_what_another_workspace_sends_has_a_verdict_and_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with hosted() as host:
+        await until(lambda: host.channel.problem is None)
+        now, body = SYSTEM_CLOCK.now(), json.dumps(sample("event.app_mention")).encode()
+        secret = Secret(host.play.settings["SLACK_SIGNING_SECRET"])
+        sent = replace(request(body, signed(body, secret=secret, at=now)), at=now)
+        assert (await host.channel.ingress.handle(sent)).status == 200
+        (row,) = await host.store.ledger.verdicts()
+        assert (row.verdict, row.rule) == ("policy", "unknown-installation")
+        (said,) = [one for one in caplog.messages if "starts nothing" in one]
+        assert f"from {ME.key} " in said
+        assert f"SLACK_BOT_TOKEN is of {host.play.acme.id}; set that of {ME.key}" in said
+
+
+async def test_a_wrong_signing_secret_is_a_problem() -> None:
+    async with hosted() as host:
+        await until(lambda: host.channel.problem is None)
+        body = json.dumps(sample("event.app_mention")).encode()
+        now = SYSTEM_CLOCK.now()
+        sent = replace(request(body, signed(body, secret=Secret("another"), at=now)), at=now)
+        assert (await host.channel.ingress.handle(sent)).status == 401
+        assert "Basic Information → Signing Secret" in (host.channel.problem or "")
+
+
 async def test_a_socket_that_isnt_let_in_is_a_problem() -> None:
     time = ScaledTime(SPEED)
     async with playground(time, limits=Limits(enabled=False)) as play:
@@ -262,6 +323,18 @@ async def test_a_stop_lets_a_call_under_way_come_to_its_end() -> None:
         ({}, {"remind_every": 600}, "remind_after"),
         ({}, {"outsiders_decide": "refunds"}, "outsiders_decide"),
         ({}, {"replace_in_flight": "always"}, "replace_in_flight"),
+        ({}, {"policy_words": ["x"]}, 'write policy_words={"refunds"'),
+        ({}, {"policy_words": {"refunds": 7}}, "policy_words={'refunds': 7}"),
+        ({}, {"task_titles": "Looking"}, 'write task_titles={"find_order"'),
+        ({}, {"outsiders_decide": 7}, 'write outsiders_decide=["refunds"]'),
+        ({}, {"remind_after": "1h"}, "write remind_after=3600"),
+        ({}, {"remind_after": True}, "write remind_after=3600"),
+        ({}, {"remind_after": 60, "remind_every": [60]}, "write remind_every=3600"),
+        ({}, {"agent_view": "no"}, "write agent_view=True or agent_view=False"),
+        ({}, {"follow": ["thread"]}, 'write "thread" or "mention"'),
+        ({}, {"follow": {7: "thread"}}, "follow has a rule for 7"),
+        ({}, {"bots": 7}, "write bots=["),
+        ({}, {"external": None}, "write external=["),
     ],
 )
 def test_what_is_set_wrongly_is_named(

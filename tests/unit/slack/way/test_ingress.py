@@ -17,6 +17,7 @@ from channels.slack.ingress import Ingress
 from channels.slack.parse import Installed
 from channels.slack.verify import MAX_BODY
 from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.struct import replace
 from gateway.values import Secret
 from tests.unit.slack.payloads import JSON, ME, NAMES, RULES, altered, sample, wire
 from tests.unit.slack.test_verify import sign
@@ -195,6 +196,63 @@ async def test_what_cant_be_kept_is_to_be_sent_again(house: House, ingress: Ingr
 
 async def test_before_the_start_slack_is_asked_to_come_again() -> None:
     assert (await send(made(), "event", sample("event.app_mention"))).status == 503
+
+
+# -- what an operator is told ----------------------------------------------------------------------------
+async def test_refusals_are_told_once_for_each_reason_and_minute(
+    ingress: Ingress, caplog: pytest.LogCaptureFixture
+) -> None:
+    wrong = request(BODY, {**STRANGERS["signature"], "x-more": "tell-nobody"})
+    for _ in range(3):
+        await ingress.handle(wrong)
+    await ingress.handle(request(BODY, {}))
+    first, other = caplog.messages
+    assert first == (
+        "slack: 1 request was refused: the signature isn't made with SLACK_SIGNING_SECRET; copy it from"
+        " the app's page, Basic Information → Signing Secret"
+    )
+    assert other == "slack: 1 request was refused: not as Slack sends them (header_missing)"
+    caplog.clear()
+    later = Millis(NOW + 60_000)
+    await ingress.handle(replace(wrong, at=later))
+    (again,) = caplog.messages
+    assert again.startswith("slack: 3 requests were refused: the signature isn't made with")
+    told = f"{first}{other}{again}"
+    assert not [one for one in ("tell-nobody", "1042", *wrong.headers.values()) if one in told]
+
+
+async def test_a_wrong_secret_is_a_problem_until_something_is_verified(ingress: Ingress) -> None:
+    async def problem_after(headers: dict[str, str]) -> str:
+        await ingress.handle(request(BODY, headers))
+        return str(ingress.problem)
+
+    assert await problem_after({}) == "None", "that was nobody who has a secret at all"
+    assert "SLACK_SIGNING_SECRET" in await problem_after(STRANGERS["signature"])
+    assert await problem_after(signed(BODY)) == "None"
+    assert "clock" in await problem_after(STRANGERS["stale"])
+    await ingress.take_frame("events_api", sample("event.app_mention"))
+    assert ingress.problem is None, "what comes by socket is verified, too"
+
+
+@pytest.mark.parametrize(
+    ("ours", "fix"),
+    [(ME.key, f"SLACK_BOT_TOKEN is of {ME.key}; set that of T0THER"), (None, "/install")],
+)
+async def test_a_workspace_that_isnt_ours_is_told_once(
+    house: House, ours: str | None, fix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ingress = Ingress([SECRET], RULES, OneHome(), lambda: ours)
+    ingress.begin(house.ctx)
+    for number in range(2):
+        payload = altered("event.app_mention")
+        granted: Any = payload["authorizations"]
+        granted[0]["team_id"] = "T0THER"
+        assert await send(ingress, "event", {**payload, "event_id": f"Ev{number}"}) == HookReply()
+    assert await house.verdicts() == [("policy", "unknown-installation")] * 2
+    (said,) = caplog.messages
+    assert said.startswith("slack: what comes from T0THER starts nothing: ")
+    assert fix in said
+    assert "gateway why Ev0" in said
 
 
 # -- every one has its word ------------------------------------------------------------------------------

@@ -167,6 +167,15 @@ async def test_a_form_is_answered_with_its_acknowledgement(line: Line) -> None:
     assert line.ingress.refused == {"unknown_payload": 1}
 
 
+async def test_what_cant_be_read_takes_up_no_room(line: Line) -> None:
+    await line.open()
+    (there,) = line.slack.outlet.sockets.of(line.app.id)
+    for _ in range(AT_ONCE + 1):
+        await there.socket.send_str('{"a":' * 5_000)
+    await line.say()
+    await until(lambda: line.outcomes() == ["acked"])
+
+
 async def test_so_many_are_judged_at_once_and_the_others_wait(line: Line) -> None:
     gate, now, most = asyncio.Event(), 0, 0
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from typing_extensions import override
 
 from channels.contract import NotSent, Sent, Undeliverable, Unknown
-from channels.slack.calls import NotNow, Ok, Outcome, Refused
+from channels.slack.calls import CALL_SECONDS, NotNow, Ok, Outcome, Refused
 from channels.slack.deliver import deliver, reconcile
 from channels.slack.settings import read_options
 from channels.slack.tools import attach_file
@@ -16,9 +17,11 @@ from channels.slack.words.doc import FILE_TOOL
 from channels.slack.writing.acts import target_of
 from channels.slack.writing.reconcile import find
 from channels.slack.writing.shown import Extra, with_extra
-from gateway.engine.kinds import JsonObject
+from gateway.engine.errors import LeaseLostError
+from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Delivery, Part
 from gateway.engine.struct import replace
+from gateway.outbox.journal import RowJournal
 from tests.unit.slack.writing.fast import START, FastTime
 from tests.unit.slack.writing.model import Slack
 from tests.unit.slack.writing.rig import TARGET, End, Rig, Turn, say
@@ -126,7 +129,15 @@ def test_the_tool_is_the_one_that_the_document_knows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("", "x"), ("a/b", "x"), ("a" * 101, "x"), ("a.md", " \n")]
+    ("name", "text"),
+    [
+        ("", "x"),
+        ("a/b", "x"),
+        ("a" * 101, "x"),
+        ("a\u202efdp.exe", "x"),
+        ("a\nb", "x"),
+        ("a.md", " \n"),
+    ],
 )
 def test_a_file_needs_a_name_and_a_text(name: str, text: str) -> None:
     with pytest.raises(ValueError, match="file"):
@@ -136,3 +147,26 @@ def test_a_file_needs_a_name_and_a_text(name: str, text: str) -> None:
 def test_extras_are_kept_whole() -> None:
     assert part().extra is None
     assert with_extra(part(), Extra()).extra is None
+
+
+async def test_a_call_isnt_made_where_the_store_used_up_the_time_for_it() -> None:
+    """Whoever takes the row next would look for the message before it is there, and send it again."""
+    time = FastTime()
+    slack = Slack(time)
+    rig, _ = await rig_of(time, slack)
+    (row,) = await rig.ledger.claim("host", ("slack",), time.clock.now(), Millis(30_000), 1)
+
+    class Slow(RowJournal):
+        @override
+        async def record(self, *parts: Part) -> None:
+            await super().record(*parts)
+            if any(one.state == "opening" for one in parts):
+                self.until = time.monotonic() + CALL_SECONDS
+
+    rig.journal = Slow(row, rig.ledger, time, time.monotonic() + 1e6, time.clock.now)
+    async with time.running(), asyncio.TaskGroup() as tasks:
+        telling = tasks.create_task(rig.turn.run())
+        with pytest.raises(LeaseLostError):
+            await deliver(rig.turn.events(), row, rig.ctx, slack, read_options())
+        telling.cancel()
+    assert slack.count("chat.startStream", "chat.postMessage") == 0

@@ -13,6 +13,7 @@ from channels.slack.parsing import keys
 from gateway.engine.kinds import JsonObject
 from gateway.testing.slack import Fault, Playground, Shown, playground
 from gateway.testing.time import ScaledTime
+from tests.unit.slack.tokens import OneToken
 from tests.unit.slack.writing.rig import Beat, End, Park, Rig, Turn, Use, say
 
 STORY: list[Beat] = [
@@ -21,19 +22,6 @@ STORY: list[Beat] = [
     say("Order 1042 left the house on Monday and will be with you on Friday.", every=0.9),
     End(),
 ]
-
-
-class OneToken:
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    async def token(self, installation: str) -> str | None:
-        del installation
-        return self._token
-
-    async def renewed(self, installation: str, stale: str) -> str | None:
-        del installation, stale
-        return None
 
 
 @asynccontextmanager

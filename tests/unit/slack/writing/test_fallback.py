@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import override
 
 from channels.contract import Undeliverable
-from channels.slack.calls import Outcome, Refused
+from channels.slack.calls import NotNow, Outcome, Refused
 from channels.slack.settings import read_options
 from gateway.engine.kinds import JsonObject
 from gateway.engine.records import NEW_TURN, DeliveryOpened
@@ -218,3 +218,30 @@ async def test_nothing_is_said_above_the_card_itself(slack: Slack, time: FastTim
     other = Slack(time)
     await told([say("I'll ask."), Park()], other, time, beside=(here,), answer_at_rest=False)
     assert other.shown == [["I'll ask."]]
+
+
+class NoStatus(Slack):
+    """Slack can't set a status now, and goes on saying so."""
+
+    @override
+    async def call(self, installation: str, method: str, args: JsonObject) -> Outcome:
+        if "setStatus" in method:
+            self.calls.append((method, args))
+            return NotNow(1.0, "Slack answered 500 without a result")
+        return await super().call(installation, method, args)
+
+
+async def test_a_thread_goes_on_without_its_status(time: FastTime) -> None:
+    slack = NoStatus(time)
+    slack.refuse["chat.startStream"] = "unknown_method"
+    rig = Rig(
+        Turn([say("Let me see."), Park()], time, time.clock),
+        slack,
+        time,
+        time.clock,
+        answer_at_rest=False,
+    )
+    async with time.running(1.0):
+        row = await rig.deliver()
+    assert row.state == "resting"
+    assert time.monotonic() < 120

@@ -9,7 +9,7 @@ import pytest
 from channels.slack.words.split import units
 from tests.unit.slack.writing.fast import FastTime
 from tests.unit.slack.writing.model import Slack
-from tests.unit.slack.writing.rig import Beat, End, Use, say, told
+from tests.unit.slack.writing.rig import Beat, End, Park, Use, say, told
 
 PARAGRAPH = "The order left the house and is on its way to whoever ordered it. " * 6 + "\n\n"
 
@@ -117,6 +117,15 @@ async def test_what_was_streamed_of_a_very_long_answer_stays(slack: Slack, time:
     assert len(parts) == 8
     assert squeezed(text).startswith(squeezed("".join(part[0] for part in parts)))
     assert file == ["file answer.md", text]
+
+
+async def test_what_comes_behind_a_very_long_answer_is_in_a_file_too(
+    slack: Slack, time: FastTime
+) -> None:
+    text, more = paragraphs(130_000), "And it was paid back."
+    beats: list[Beat] = [say(text, every=0.0, size=5_000), Park(), say(more), End()]
+    await told(beats, slack, time)
+    assert slack.shown[-1] == ["file answer.md", f"{text}\n\n{more}"]
 
 
 IN_FILE = "_This is too long for a thread: the whole answer is in the file._"

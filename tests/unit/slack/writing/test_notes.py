@@ -96,3 +96,21 @@ async def test_nothing_is_said_where_nobody_waits() -> None:
     async with time.running():
         await rig.deliver()
     assert slack.calls == []
+
+
+async def test_it_takes_nobodys_place_while_it_stands() -> None:
+    """A decision may take days, and an outbox carries so many at once."""
+    time = FastTime()
+    slack = Slack(time)
+    turn = Queued([say("Done."), End()], time, time.clock)
+    rig = Rig(turn, slack, time, time.clock, part="note:queued")
+    states: list[str] = []
+    async with time.running(), asyncio.TaskGroup() as tasks:
+
+        async def look() -> None:
+            await time.sleep(8.0)
+            states.append((await rig.row()).state)
+
+        tasks.create_task(look())
+        await rig.deliver()
+    assert states == ["resting"]

@@ -1,0 +1,20 @@
+"""Slack with the options that a test asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from channels.protocol import Channel
+from channels.slack import slack_channel
+from channels.slack.policy import ReplaceInFlight
+
+
+def channel(env: Mapping[str, str]) -> Channel:
+    return slack_channel(
+        env,
+        replace_in_flight=cast("ReplaceInFlight", env.get("REPLACE") or False),
+        bots=env.get("BOTS", "").split(),
+        policy_words={"leads": "@leads"},
+        outsiders_decide={"anybody"},
+    )
