@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from channels.slack.emulator.faults import CALL_FAULTS, EVENT_FAULTS, LASTING
-from gateway.testing.slack import Message
+from gateway.testing.slack import Fault, Message
 from tests.faults.stage import JOURNEYS, Journey, Line, Stage, Strike, staged
 
 ONCE = sorted(CALL_FAULTS - {"user_stops"})
@@ -124,6 +124,19 @@ async def test_what_lasts_is_a_dead_letter_until_it_is_mended(
     assert any(call.error == kind for call in on.slack.journal.calls[calls:])
     # Nothing waits for a dead letter, so what it holds may stand below what came after it.
     assert _all_said(on.lines(root)) == _all_said(thread)
+
+
+async def test_a_card_that_cant_be_posted_is_told_of_in_its_thread(on: Stage) -> None:
+    on.slack.faults.add(Fault("not_ok", "chat.postMessage", error="invalid_blocks"))
+    asked = await on.play.ada.mention(on.channel, "@june refund 1042, it arrived broken")
+
+    async def told() -> bool:
+        waiting = "Waiting for @support-leads to decide"
+        return any(waiting in shown.text for shown in on.by_june(asked))
+
+    await on.until(told)
+    (dead,) = await on.host.runtime.store.ledger.deliveries(state="dead")
+    assert dead.part.startswith("card:")
 
 
 def _all_said(thread: list[Line]) -> list[str]:
