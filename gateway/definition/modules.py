@@ -71,8 +71,9 @@ class _Finder(MetaPathFinder):
 
 
 def _install() -> None:
+    """Before Python's own finder, which would know these folders too, and keep compiled files there."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())
+        sys.meta_path.insert(0, _Finder())
 
 
 _UNKNOWN = re.compile(

@@ -139,7 +139,7 @@ class TestWhereARequestIsShown:
         session = bench.session()
         asked = await park(session, turn_id="t1")
         (card,) = await rows(bench)
-        assert (card.source, card.lane) == ("slack", "slack:C0123")
+        assert (card.source, card.lane) == ("slack", f"slack:C0123#{card.request}")
         assert card.target == {"source": "slack", "address": "C0123"}
         assert card.request == asked.id
         await _decide(session, asked.id)
