@@ -11,6 +11,8 @@ from gateway.testing.slack import Fault, Message, Shown
 
 ABOVE = "the kettle for Robin Vale came back in pieces"
 NOTE = "arrived broken"
+WRITES = ("chat.startStream", "chat.postMessage")
+"""A message begins: as a stream while more is to come, or whole."""
 
 
 async def mention(on: Theatre, office: Office) -> None:
@@ -27,10 +29,9 @@ async def mention(on: Theatre, office: Office) -> None:
     answer = office.saying(root, "Order 1042")
     _show(on, answer)
     calls = [call.method for call in slack.journal.calls if call.applied]
-    first = calls.index("chat.startStream") if "chat.startStream" in calls else 0
     on.stage.that(
-        "its first sign was a status; then a stream, without any other message",
-        "agents.sessions.setStatus" in calls[:first] and "chat.postMessage" not in calls,
+        "it wrote one message, and nothing before it but a status",
+        len([name for name in calls if name in WRITES]) == 1,
         calls,
     )
     done = [(task.title, task.status) for shown in answer for task in shown.tasks]
@@ -67,11 +68,11 @@ async def mention(on: Theatre, office: Office) -> None:
 async def _cut_short(on: Theatre, office: Office, root: Message) -> None:
     """The process dies while its answer is being written."""
     journal = office.slack.journal
-    before = journal.count("chat.startStream")
+    before = journal.count(*WRITES)
     asked = "and what about 1044?"
     on.stage.says("asker", asked)
     turn = await office.asker.say(office.orders, asked, thread=root)
-    await office.until("a stream", lambda: journal.count("chat.startStream") > before)
+    await office.until("a message", lambda: journal.count(*WRITES) > before)
     await on.crash("while it writes its answer")
     await office.until("an answer", lambda: bool(office.saying(root, "Order 1044")))
     await office.until("the end of it", lambda: office.at_rest(root))
