@@ -23,6 +23,7 @@ from channels.slack.parsing.envelope import slack_id, text
 from channels.slack.settings import SlackOptions
 from channels.slack.writing.acts import Target, metadata, post, stamp, target_of
 from channels.slack.writing.reconcile import find
+from channels.slack.writing.tempo import LONGEST_WAIT
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Binding, Delivery, Part, SettledState
 from gateway.engine.struct import replace
@@ -30,9 +31,6 @@ from gateway.engine.wire import dumps
 
 SOON = 2.0
 """Seconds until whoever looks for a lost message may find it."""
-
-LONGEST_WAIT = 3.0
-"""Seconds of a budget that are waited for on the spot."""
 
 GONE = "message_not_found"
 

@@ -42,6 +42,8 @@ SURE_AFTER = 20_000
 """A call may be carried out as late as this after it was begun, though its answer was given up."""
 STATUS_EVERY = 90_000
 """A status of the older kind goes away by itself after two minutes."""
+LONGEST_WAIT = 3.0
+"""Seconds that a place among those being sent is kept for a call that isn't within its budget yet."""
 PATIENCE = 60.0
 """Seconds. A method that won't be allowed within them is done without."""
 REFUSED_FOR = 600.0

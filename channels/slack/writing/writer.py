@@ -22,6 +22,7 @@ from channels.slack.writing.plan import next_act
 from channels.slack.writing.sheet import Sheet, at_rest, decider, finished, under_way, waits_for
 from channels.slack.writing.shown import face
 from channels.slack.writing.story import Story
+from channels.slack.writing.tempo import LONGEST_WAIT
 from gateway.engine.errors import NotFoundError, StoreUnavailableError
 from gateway.engine.kinds import OPEN_STATES
 from gateway.engine.ledger import Binding, Delivery
@@ -29,8 +30,6 @@ from gateway.engine.struct import replace
 
 STORE_AGAIN = 1.0
 """Seconds."""
-LONGEST_WAIT = 3.0
-"""Seconds that a place among those being sent is kept for something that has to wait."""
 MOST_ROWS = 200
 """Views of one turn that are looked through for its card."""
 
