@@ -34,7 +34,7 @@ log = logging.getLogger("gateway.host")
 STUCK_SECONDS = 30.0
 """A sync tool that holds the store this long ends the process: nothing else can take it back."""
 CLOSE_SECONDS = 5.0
-COLLECT_EVERY = 10_000
+COLLECT_EVERY = 5_000
 """Objects made before the garbage collector looks at the young ones; a step makes hundreds."""
 IDLE = frozenset({"GATEWAY_TRUSTED_PROXIES"})
 """Settings that are checked, shown and not acted on yet; those of channels that aren't there are, too."""
@@ -61,7 +61,7 @@ def settle_memory() -> None:
     each time. Collecting is a tenth of a busy host's work otherwise."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(COLLECT_EVERY, 20, 20)
+    gc.set_threshold(COLLECT_EVERY, 5, 500)
 
 
 async def serve(settings: Settings, serving: Serving | None = None) -> int:

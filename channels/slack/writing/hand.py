@@ -48,7 +48,7 @@ class Hand:
         self.ctx = ctx
         self.journal = ctx.journal(delivery)
         now = ctx.clock.now()
-        self.tempo = Tempo(touched={part.n: now for part in self.journal.parts})
+        self.tempo = Tempo(touched={part.n: now for part in self.journal.parts}, begun=now)
         self._api = api
 
     @property

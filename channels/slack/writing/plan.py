@@ -244,10 +244,17 @@ def _same(sheet: Sheet, part: Part, piece: Piece) -> bool:
 
 # -- messages that come ----------------------------------------------------------------------------------
 def _begin(desk: Desk, piece: Piece) -> Step | None:
-    """A new message: a stream while more is coming and streams are to be had, a post otherwise."""
+    """A new message: a stream while more is coming and streams are to be had, a post otherwise. Where
+    only the budget of streams is spent, a quick answer is posted once and whole: an update of it would
+    be a second call."""
     resting = desk.sheet.resting
     number, plain = next_number(desk.parts)
-    if not resting and desk.to.thread and not plain and desk.budget(acts.START) <= 0:
+    streams = not resting and desk.to.thread and not plain
+    spent = desk.budget(acts.START) > 0
+    quick = desk.until(desk.tempo.begun + UPDATE_EVERY)
+    if streams and spent and not piece.full and quick is not None:
+        return quick
+    if streams and not spent:
         part = opening(desk, number, "stream", piece)
         span = Slice(piece.start, piece.end, piece.opening)
         chunks = unsent(desk, part, piece, span, last=False, begun=False)

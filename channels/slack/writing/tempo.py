@@ -59,6 +59,7 @@ class Tempo:
 
     touched: dict[int, Millis] = field(default_factory=dict[int, Millis])
     """By part."""
+    begun: Millis = Millis(0)
     looked: Millis = Millis(0)
     status: Status | None = None
     """What the session shows; ``None``: not known."""

@@ -29,6 +29,10 @@ class WriterPiece:
         self.future = future
 
     @property
+    def prompt(self) -> bool:
+        return False
+
+    @property
     def apart(self) -> bool:
         return False
 
@@ -104,6 +108,12 @@ class AmendPiece(WriterPiece):
         self._ask = ask
         self._decide = decide
         self._lease = lease
+
+    @property
+    @override
+    def prompt(self) -> bool:
+        """What may begin a session is a message that comes in, or a reset of one."""
+        return self._ask.create
 
     @override
     def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:

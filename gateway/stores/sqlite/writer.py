@@ -1,7 +1,8 @@
 """One thread owns the writing connection and commits in groups.
 
 Work that arrives while a commit is under way forms the next transaction; nobody waits on purpose,
-so a lone session pays nothing. A piece that may fail halfway sets a savepoint, and a caller is
+so a lone session pays nothing. What somebody outside waits for goes first, and its group ends with
+it. A piece that may fail halfway sets a savepoint, and a caller is
 answered only after COMMIT returned, all of a group in one hop to the event loop.
 
 A piece can lose the transaction for all (``INSERT OR ROLLBACK``, ``RAISE(ROLLBACK)``, a full disk).
@@ -17,6 +18,7 @@ import queue
 import sqlite3
 import threading
 import time
+from collections import deque
 from typing import Protocol
 
 from gateway.engine.errors import StoreUnavailableError
@@ -38,6 +40,11 @@ class Piece(Protocol):
     future: asyncio.Future[object]
 
     @property
+    def prompt(self) -> bool:
+        """Whether it goes before the host's own work: somebody outside waits for it."""
+        ...
+
+    @property
     def apart(self) -> bool:
         """Whether it must not share a group."""
         ...
@@ -55,6 +62,53 @@ class Piece(Protocol):
 
 
 Outcome = tuple[Piece, object, BaseException | None]
+
+
+class Line:
+    """What waits for the writer. A group takes the prompt pieces first and ends with them; the group
+    after it begins with another, so that a flood of messages slows turns down but never stops them."""
+
+    def __init__(self) -> None:
+        self._tokens: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._prompt: deque[Piece] = deque()
+        self._others: deque[Piece] = deque()
+        self._hurried = False
+
+    def put(self, piece: Piece) -> None:
+        (self._prompt if piece.prompt else self._others).append(piece)
+        self._tokens.put(True)
+
+    def end(self) -> None:
+        """Nothing comes after what was put before."""
+        self._tokens.put(False)
+
+    def first(self, timeout: float | None = None) -> Piece | None:
+        """Wait for the first piece of a group; ``None`` at the end. ``queue.Empty`` after
+        ``timeout`` seconds."""
+        if not self._tokens.get(timeout=timeout):
+            return None
+        others = self._others and (self._hurried or not self._prompt)
+        piece = (self._others if others else self._prompt).popleft()
+        self._hurried = piece.prompt
+        return piece
+
+    def following(self) -> Piece | None:
+        """One more for the group, if it doesn't end here and the next needn't stand apart from it."""
+        waiting = self._prompt or (() if self._hurried else self._others)
+        if not waiting or waiting[0].apart:
+            return None
+        self._tokens.get()
+        piece = waiting.popleft()
+        self._hurried = self._hurried or piece.prompt
+        return piece
+
+    def rest(self) -> list[Piece]:
+        """Everything that waits now."""
+        found: list[Piece] = []
+        while waiting := self._prompt or self._others:
+            self._tokens.get()
+            found.append(waiting.popleft())
+        return found
 
 
 class Writer:
@@ -76,8 +130,7 @@ class Writer:
         self._loop = loop
         self._batch = batch
         self._idle = idle
-        self._queue: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
-        self._held: Piece | None = None
+        self._line = Line()
         self._closed = False
         self._unchecked = True
         self._thread = threading.Thread(target=self._main, name="gateway-sqlite", daemon=True)
@@ -88,13 +141,13 @@ class Writer:
     def submit(self, piece: Piece) -> None:
         if self._closed:
             raise closed_error()
-        self._queue.put(piece)
+        self._line.put(piece)
 
     async def stop(self, patience: float) -> bool:
         """Finish what was submitted, checkpoint, close the connection. ``False`` when a tool that
         doesn't return keeps the thread; it dies with the process."""
         self._closed = True
-        self._queue.put(None)
+        self._line.end()
         await asyncio.to_thread(self._thread.join, patience)
         return not self._thread.is_alive()
 
@@ -114,15 +167,12 @@ class Writer:
 
     def _next(self) -> Piece | None:
         """The next piece, ``None`` at the end. Idle time goes into folding the log back."""
-        if self._held is not None:
-            piece, self._held = self._held, None
-            return piece
         while self._unchecked:
             try:
-                return self._queue.get(timeout=self._idle)
+                return self._line.first(timeout=self._idle)
             except queue.Empty:
                 self._checkpoint()
-        return self._queue.get()
+        return self._line.first()
 
     def _collect(self, group: list[Piece]) -> None:
         """Run one group that begins with ``group[0]``, commit it, answer."""
@@ -142,7 +192,7 @@ class Writer:
             outcomes.append((piece, result, error))
             if piece.apart or len(group) >= GROUP_PIECES or time.perf_counter() > ends:
                 break
-            following = self._following()
+            following = self._line.following()
             if following is None:
                 break
             group.append(following)
@@ -156,21 +206,6 @@ class Writer:
         self.pieces += len(outcomes)
         self.groups += 1
         self._answer(outcomes)
-
-    def _following(self) -> Piece | None:
-        """One more piece for this group, if any waits and none must stand apart from it."""
-        try:
-            piece = self._queue.get_nowait()
-        except queue.Empty:
-            return None
-        if piece is None:
-            self._queue.put(None)
-            return None
-        self._held = piece  # until it is known to fit, so that it can't be lost on the way
-        if piece.apart:
-            return None
-        self._held = None
-        return piece
 
     def _attempt(self, piece: Piece) -> tuple[object, BaseException | None, bool]:
         """Run a piece: its result, its error, whether the transaction is lost."""
@@ -222,11 +257,7 @@ class Writer:
 
     def _refuse_all(self, group: list[Piece], error: BaseException) -> None:
         """No transaction can begin: tell everyone who waits at once instead of one by one."""
-        with contextlib.suppress(queue.Empty):
-            while (piece := self._queue.get_nowait()) is not None:
-                group.append(piece)
-            self._queue.put(None)
-        self._answer([(piece, None, error) for piece in group])
+        self._answer([(piece, None, error) for piece in [*group, *self._line.rest()]])
 
     def _roll_back(self) -> None:
         self._batch.forget()

@@ -74,6 +74,12 @@ class Noting(WriterPiece):
         self._batch = batch
         self._first = first
 
+    @property
+    @override
+    def prompt(self) -> bool:
+        """Rows alone are mostly an event's verdict, and its sender waits for that."""
+        return self._first is None
+
     @override
     def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:
         if any(getattr(row, "turn", None) == NEW_TURN for row in self._rows):

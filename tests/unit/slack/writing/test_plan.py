@@ -246,3 +246,14 @@ def test_a_message_that_cant_be_changed_goes() -> None:
     act = act_of(desk(sheet(), part))
     (dropped,) = outcome_of(act, Refused("cant_update_message", {})).parts
     assert act_of(desk(sheet(), dropped)).method == "chat.delete"
+
+
+def test_with_no_stream_to_be_had_a_quick_answer_is_posted_once_and_whole() -> None:
+    busy = ("chat.startStream",)
+    early = desk(sheet(), busy=busy)
+    early.tempo.begun = NOW
+    assert next_act(early) == Wait(Millis(NOW + 3_000))
+    whole = desk(sheet(ended=True, resting=True), busy=busy)
+    whole.tempo.begun = NOW
+    assert act_of(whole).method == "chat.postMessage"
+    assert act_of(desk(sheet(), busy=busy)).method == "chat.postMessage"

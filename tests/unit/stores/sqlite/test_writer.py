@@ -22,9 +22,15 @@ class Job:
     """A piece that does what the test says."""
 
     def __init__(
-        self, act: Callable[[sqlite3.Cursor], object], *, apart: bool = False, spare: bool = False
+        self,
+        act: Callable[[sqlite3.Cursor], object],
+        *,
+        apart: bool = False,
+        spare: bool = False,
+        prompt: bool = False,
     ) -> None:
         self.future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self.prompt = prompt
         self._apart = apart
         self.runs = 0
         self.told = 0
@@ -238,6 +244,38 @@ async def test_a_fault_in_the_writer_itself_is_told_and_survived(
     assert isinstance(results[1], StoreUnavailableError)
     assert "writer failed" in caplog.text
     assert 2 not in kept(path)
+
+
+async def test_what_somebody_waits_for_goes_first_and_its_group_ends_with_it(
+    writer: Writer,
+) -> None:
+    ran: dict[str, int] = {}
+
+    def named(name: str, *, prompt: bool = False) -> Job:
+        return Job(lambda _: ran.setdefault(name, writer.groups), prompt=prompt)
+
+    own = [named(name) for name in "abc"]
+    await settle(writer, *own, named("x", prompt=True), named("y", prompt=True))
+    assert list(ran) == ["x", "y", "a", "b", "c"]
+    assert ran["x"] == ran["y"] < ran["a"] == ran["b"] == ran["c"]
+
+
+async def test_a_flood_of_prompt_pieces_doesnt_stop_the_others(writer: Writer) -> None:
+    """After each group of theirs another piece begins one."""
+    order: list[str] = []
+    flooding = True
+
+    def flood(_: sqlite3.Cursor) -> None:
+        order.append("prompt")
+        if flooding:
+            loop.call_soon_threadsafe(lambda: writer.submit(Job(flood, prompt=True)))
+
+    loop = asyncio.get_running_loop()
+    for _ in range(3):
+        writer.submit(Job(flood, prompt=True))
+    await settle(writer, *(Job(lambda _: order.append("own")) for _ in range(5)))
+    flooding = False
+    assert order.count("own") == 5
 
 
 async def test_a_caller_who_left_has_its_piece_committed(writer: Writer, path: Path) -> None:
