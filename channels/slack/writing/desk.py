@@ -19,7 +19,7 @@ from channels.slack.writing.shown import (
     nonce,
     with_extra,
 )
-from channels.slack.writing.tempo import Budget, Tempo
+from channels.slack.writing.tempo import OUT_OF_STEP, Budget, Tempo, phase
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Delivery, Part, PartKind
 from gateway.engine.struct import replace, struct
@@ -42,7 +42,10 @@ class Desk:
     def after(self, method: str) -> Wait | None:
         """A pause until there is room for a call, if there is none now."""
         seconds = self.budget(method)
-        return Wait(Millis(self.now + max(1, round(seconds * 1000)))) if seconds > 0 else None
+        if seconds <= 0:
+            return None
+        mine = OUT_OF_STEP * phase(self.delivery.id)
+        return Wait(Millis(self.now + max(1, round(seconds * 1000 + mine))))
 
     def until(self, moment: int) -> Wait | None:
         return Wait(Millis(moment)) if moment > self.now else None

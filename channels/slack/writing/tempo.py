@@ -44,6 +44,9 @@ STATUS_EVERY = 90_000
 """A status of the older kind goes away by itself after two minutes."""
 LONGEST_WAIT = 3.0
 """Seconds that a place among those being sent is kept for a call that isn't within its budget yet."""
+OUT_OF_STEP = 500
+"""Those who wait for the same budget wake this far apart: it has room for one of them, and all would wake in
+the same moment to find that out."""
 PATIENCE = 60.0
 """Seconds. A method that won't be allowed within them is done without."""
 REFUSED_FOR = 600.0
@@ -51,6 +54,14 @@ REFUSED_FOR = 600.0
 
 Budget = Callable[[str], float]
 """Seconds until a method may be called; 0 for now."""
+
+
+GOLDEN = (5**0.5 - 1) / 2
+
+
+def phase(number: int) -> float:
+    """From 0 to 1, far apart for numbers that follow each other."""
+    return number * GOLDEN % 1
 
 
 @dataclass(slots=True)

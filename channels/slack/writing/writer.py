@@ -28,12 +28,8 @@ from gateway.engine.kinds import OPEN_STATES
 from gateway.engine.ledger import Binding, Delivery
 from gateway.engine.struct import replace
 
-GOLDEN = (5**0.5 - 1) / 2
 STORE_AGAIN = 1.0
 """Seconds."""
-OUT_OF_STEP = 0.5
-"""Seconds over which those are spread who wait for the same budget: it has room for one of them, and all
-would wake in the same moment to find that out."""
 MOST_ROWS = 200
 """Views of one turn that are looked through for its card."""
 
@@ -126,7 +122,7 @@ class _Writer:
         if resting and seconds is not None:
             if seconds > LONGEST_WAIT:
                 raise self.hand.later(seconds, "its call is within its budget later")
-            await self.ctx.waits.sleep(seconds + OUT_OF_STEP * _phase(self.delivery))
+            await self.ctx.waits.sleep(seconds)
         else:
             await self.story.heard(seconds)
 
@@ -204,11 +200,6 @@ class _Writer:
         )
         posts = tuple(replace(thread, place=ref, kind="post") for ref in shown)
         return (thread, *posts) if to.thread else posts
-
-
-def _phase(row: Delivery) -> float:
-    """From 0 to 1, far apart for rows that were opened one after another."""
-    return row.id * GOLDEN % 1
 
 
 def _place(row: Delivery) -> tuple[object, ...]:
