@@ -49,6 +49,11 @@ OURS: Mapping[str, str] = {
 }
 """Refusals that may be a mistake of ours. Of the others Slack sends none."""
 
+REFUSED = "Slack refuses the app token"
+MUTE = "lines to Slack open and go silent"
+STRANGER = "another process holds a line to Slack with our SLACK_APP_TOKEN"
+"""What may be wrong with a line for Socket Mode, in words that the doctor knows."""
+
 
 class Refusals:
     """What wasn't let in. It is told once for each reason and minute, and nothing of it is kept."""

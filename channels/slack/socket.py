@@ -35,6 +35,7 @@ from typing_extensions import override
 from channels.protocol import ChannelContext
 from channels.slack.api import QUIET, SlackWeb
 from channels.slack.calls import NotNow, Ok, Outcome, Refused
+from channels.slack.ingress import MUTE, REFUSED, STRANGER
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.limits import Waits
@@ -62,6 +63,7 @@ LONGEST_PAUSE = 30.0
 CONNECT = 8.0
 LEAVING = 2.0
 LONGEST_CLOSE = 6.0
+SILENT = f"nothing was heard for {DEAF:g} s"
 AT_ONCE = 64
 """Envelopes judged at the same time on a line; the others wait, and Slack waits with them."""
 
@@ -91,6 +93,7 @@ class Socket:
         self._asked_at = self._held_until = float("-inf")
         self._attempts = 0
         self._try_at = float("-inf")
+        self._mute = False
         self._look = asyncio.Event()
         self._leaving = Tasks()
 
@@ -119,9 +122,11 @@ class Socket:
             await line.poke(now)
             if now - line.since > PROVEN:
                 self._attempts = 0
+            self._mute = self._mute and not line.answers
             if not (reason := line.over(now)):
-                self._is("up", "")
+                self._is("up", self._doubt(line))
                 return
+            self._mute = self._mute or reason == SILENT
             log.info("slack: the socket is renewed: %s", reason)
         if now >= self._try_at:
             self._attempts += 1
@@ -153,6 +158,7 @@ class Socket:
             self._failed(opened)
             return
         new, good = _Line(url, self._receive, self._waits, self._look.set), False
+        ours = 1 + (old is not None) + len(self._leaving)
         try:
             await new.open()
             good = True
@@ -162,17 +168,23 @@ class Socket:
         finally:
             if not good:
                 await new.close()
-        self.line = new
-        self._is("up", "")
+        new.ours, self.line = ours, new
+        self._is("up", self._doubt(new))
         if old is not None:
             self._leaving.run(old.close(), "slack-line-close")
+
+    def _doubt(self, line: _Line) -> str:
+        """What is wrong although the line is up, or nothing."""
+        if self._mute:
+            return f"{MUTE}: a firewall or proxy may cut WebSockets"
+        return f"{STRANGER}, and takes some of the events" if line.strangers else ""
 
     def _failed(self, outcome: Outcome) -> None:
         if isinstance(outcome, Refused):
             self._try_at = self._waits.monotonic() + LONGEST_PAUSE
             self._is(
                 "refused",
-                f"Slack refuses the app token: {outcome.code}; check SLACK_APP_TOKEN (xapp-…, with"
+                f"{REFUSED}: {outcome.code}; check SLACK_APP_TOKEN (xapp-…, with"
                 " connections:write) and that Socket Mode is on in the app's settings",
             )
             return
@@ -219,6 +231,7 @@ class _Client(SocketModeClient):
         self.wss_uri = url
         self.proxy = None  # it would take one from the environment
         self.frames = Tasks()
+        self.greeted = 0
         self._room = asyncio.Semaphore(AT_ONCE)
         self._farewell = farewell
 
@@ -248,9 +261,16 @@ class _Client(SocketModeClient):
                 self._farewell()
             else:
                 sdk: Any = self
+                self._greeting(cast("JsonObject", message))
                 await sdk.run_message_listeners(message, raw)
         finally:
             self._room.release()
+
+    def _greeting(self, message: JsonObject) -> None:
+        """``hello`` says how many lines the app has open by now."""
+        lines = message.get("num_connections")
+        if message.get("type") == "hello" and isinstance(lines, int):
+            self.greeted = lines
 
 
 class _Line(AsyncBaseSocketModeHandler):
@@ -267,6 +287,7 @@ class _Line(AsyncBaseSocketModeHandler):
         self._waits = waits
         self._changed = changed
         self._told_to_go = False
+        self.ours = 1
         self._client = client = _Client(url, self._farewell)
         self.client = client
         client.on_message_listeners.append(self._heard)
@@ -305,6 +326,16 @@ class _Line(AsyncBaseSocketModeHandler):
         session = self._client.current_session
         return session is None or session.closed or any(job.done() for job in self._client.jobs)
 
+    @property
+    def answers(self) -> bool:
+        """Whether a ping came back on it."""
+        return self._pong is not None
+
+    @property
+    def strangers(self) -> int:
+        """Lines of the app that weren't ours when this one opened."""
+        return max(0, self._client.greeted - self.ours)
+
     def over(self, now: float) -> str:
         """Why it has to be replaced, or nothing."""
         if self._told_to_go:
@@ -312,7 +343,7 @@ class _Line(AsyncBaseSocketModeHandler):
         if self.broken:
             return "it broke"
         if now - self._heard_at > DEAF:
-            return f"nothing was heard for {DEAF:g} s"
+            return SILENT
         if now - self.envelope_at > IDLE:
             return f"no event came for {IDLE:g} s"
         return ""

@@ -1,15 +1,17 @@
-"""``gateway slack manifest``: the app, as Slack is to be told of it.
+"""``gateway slack manifest``: the app, as Slack is to be told of it. Nothing is ever sent there.
 
 Format: "App manifest reference" in Slack's docs (docs.slack.dev/reference/app-manifest). A name has at most
-35 characters, a description 140, that of the agent view 300. Without Socket Mode every feature that Slack
+35 characters, a command 32, a description 140, that of the agent view 300. Without Socket Mode every feature that Slack
 calls us for names our address, and with it none does.
 """
 
 from __future__ import annotations
 
 import ast
-import difflib
+import asyncio
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import ClassVar, cast
 
 import click
 
@@ -20,11 +22,11 @@ from gateway.cli.out import Out
 from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import settings
 from gateway.config import Settings
-from gateway.definition import load_agent
-from gateway.engine.kinds import JsonObject
+from gateway.definition import Loaded, load_agent
+from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.struct import struct
 
-NAME, DESCRIPTION, AGENT_DESCRIPTION = 35, 140, 300
+NAME, COMMAND, DESCRIPTION, AGENT_DESCRIPTION = 35, 32, 140, 300
 NOWHERE = "https://gateway.example"
 HEAD = "# Made by `gateway slack manifest`, from the agent and its settings.\n"
 HOOK = "/channels/slack"
@@ -43,6 +45,26 @@ EVENTS = (
     "message.mpim",
     "tokens_revoked",
 )
+VIEW_SCOPE = "assistant:write"
+NEEDS: Mapping[str, str] = {
+    "app_mentions:read": "hear who mentions it",
+    VIEW_SCOPE: "offer prompts in its own view",
+    "channels:history": "follow threads in public channels",
+    "channels:read": "know the public channels it is in",
+    "chat:write": "answer",
+    "commands": "start over by command or shortcut",
+    "files:read": "read attached files",
+    "files:write": "send files and very long answers",
+    "groups:history": "follow threads in private channels",
+    "groups:read": "know the private channels it is in",
+    "im:history": "hear direct messages",
+    "im:read": "know its direct messages",
+    "im:write": "open direct messages",
+    "mpim:history": "hear group messages",
+    "mpim:read": "know its group messages",
+    "users:read": "know who speaks, and who is a guest",
+}
+"""What it takes each permission for."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -58,10 +80,15 @@ class App:
     installs: bool = False
 
 
+def needs(app: App) -> Mapping[str, str]:
+    """The permissions that the app has to be granted, and what for."""
+    return {scope: why for scope, why in NEEDS.items() if app.agent_view or scope != VIEW_SCOPE}
+
+
 def manifest(app: App) -> JsonObject:
     """The app's manifest. Pure."""
     from channels.slack.channel import PROMPTS
-    from channels.slack.oauth import CALLBACK, SCOPES
+    from channels.slack.oauth import CALLBACK
     from channels.slack.parsing.commands import RESET
 
     hook = f"{app.public_url}{HOOK}"
@@ -85,7 +112,7 @@ def manifest(app: App) -> JsonObject:
         ],
         "slash_commands": [
             {
-                "command": f"/{name}",
+                "command": f"/{name}"[:COMMAND],
                 **address,
                 "description": f"Start a conversation with {name} over",
                 "usage_hint": "reset <link to a message of it>",
@@ -98,7 +125,7 @@ def manifest(app: App) -> JsonObject:
             "agent_description": _cut(app.about, AGENT_DESCRIPTION),
             "suggested_prompts": [*PROMPTS],
         }
-    oauth: JsonObject = {"scopes": {"bot": [*sorted(SCOPES)]}}
+    oauth: JsonObject = {"scopes": {"bot": [*sorted(needs(app))]}}
     if app.installs:
         oauth = {"redirect_urls": [f"{app.public_url}{CALLBACK}"], **oauth}
     events = sorted((*EVENTS, *(AGENT_EVENTS if app.agent_view else ())))
@@ -132,19 +159,27 @@ def as_yaml(made: JsonObject) -> str:
 
 def read_app(chosen: Settings, directory: Path) -> App:
     """The app of the agent in a directory, as these settings serve it."""
-    from channels.slack.channel import SlackChannel
-
     loaded = load_agent(directory, env=chosen.environ, run_channels=True)
-    name, factory = loaded.agent.name, loaded.channels.get("slack")
-    if factory is None:
+    found = app_of(chosen, loaded)
+    if found is None:
         raise Problem(
             "not_found",
-            f"{name} has no channels/slack.py, so there is no app",
+            f"{loaded.agent.name} has no channels/slack.py, so there is no app",
             fix=f"write {directory}/channels/slack.py",
             status=404,
         )
+    return found
+
+
+def app_of(chosen: Settings, loaded: Loaded) -> App | None:
+    """The app of an agent that is in Slack. Blocks: it runs the author's file."""
+    from channels.slack.channel import SlackChannel
+
+    name, factory = loaded.agent.name, loaded.channels.get("slack")
+    if factory is None:
+        return None
     made = factory(chosen.environ)
-    code = ast.parse((directory / "agent.py").read_bytes())
+    code = ast.parse((loaded.path / "agent.py").read_bytes())
     about = (ast.get_docstring(code) or f"{name}, an agent.").split("\n\n")[0]
     return App(
         name=name,
@@ -156,28 +191,90 @@ def read_app(chosen: Settings, directory: Path) -> App:
     )
 
 
-def differences(kept: str, wanted: str, name: str) -> str:
-    """What would change in a manifest that was written, line by line; nothing where it says the same
-    in another way."""
+# -- what differs ----------------------------------------------------------------------------------
+def read_kept(file: Path) -> JsonObject:
+    """The manifest that was written. Raises ``Problem`` where it isn't there, or isn't one."""
     import yaml
 
     try:
-        if yaml.safe_load(kept) == yaml.safe_load(wanted):
-            return ""
-    except yaml.YAMLError:
-        pass  # its lines are compared all the same
-    lines = (kept.splitlines(keepends=True), wanted.splitlines(keepends=True))
-    return "".join(difflib.unified_diff(*lines, name, "as it should be"))
+        found: object = yaml.safe_load(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise Problem(
+            "not_found",
+            f"there is no {file} to compare with",
+            fix=f"gateway slack manifest > {file}",
+            exit_code=Exit.CHECK,
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError, OSError):
+        found = None
+    if not isinstance(found, dict):
+        raise Problem(
+            "check",
+            f"{file} can't be read as a manifest",
+            fix=f"gateway slack manifest > {file}",
+            exit_code=Exit.CHECK,
+        )
+    return cast("JsonObject", found)
 
 
-@click.group(cls=Group, short_help="The Slack app of the agent.")
+def differences(kept: JsonObject, wanted: JsonObject, name: str) -> str:
+    """What would change, as a unified diff with one line for each key and each entry of a list; the
+    order and the way it is written say nothing."""
+    old, new = set(_lines(kept)), set(_lines(wanted))
+    if old == new:
+        return ""
+    changed = [(_key(line), 0, f"-{line}\n") for line in old - new]
+    changed += [(_key(line), 1, f"+{line}\n") for line in new - old]
+    head = f"--- {name}\n+++ what the agent needs\n"
+    return head + "".join(line for _, _, line in sorted(changed))
+
+
+def _key(line: str) -> str:
+    return line.partition(": ")[0]
+
+
+def _lines(item: Json, key: str = "") -> Iterator[str]:
+    match item:
+        case dict():
+            for name, value in item.items():
+                yield from _lines(value, f"{key}.{name}" if key else name)
+        case list():
+            for entry in item:
+                yield from _lines(entry, f"{key}[{_called(entry)}]" if _called(entry) else key)
+        case _:
+            yield f"{key}: {str(item).lower() if isinstance(item, bool) else item}"
+
+
+def _called(entry: Json) -> str:
+    """What tells an entry of a list from the others."""
+    if not isinstance(entry, dict):
+        return ""
+    named = (entry[name] for name in ("callback_id", "command", "title") if name in entry)
+    return str(next(named, ""))
+
+
+def ungranted(app: App, granted: frozenset[str]) -> str:
+    """The permissions that the app has to have and hasn't, in the same form."""
+    lacking = sorted(needs(app).keys() - granted)
+    if not lacking:
+        return ""
+    head = "--- what Slack has granted\n+++ what the agent needs\n"
+    return head + "".join(f"+oauth_config.scopes.bot: {scope}\n" for scope in lacking)
+
+
+class SlackGroup(Group):
+    lazy: ClassVar[Mapping[str, str]] = {"verify": "gateway.cli.doctor.verify.command:verify"}
+
+
+@click.group(cls=SlackGroup, short_help="The Slack app of the agent.")
 def slack() -> None:
     """What Slack has to be told of this gateway."""
 
 
 @slack.command("manifest")
 @click.option("--check", is_flag=True, help="Exit code 3 if the file says something else.")
-@click.option("--diff", is_flag=True, help="Show what would change in the file.")
+@click.option("--diff", is_flag=True, help="The same, and show what differs, key by key.")
+@click.option("--online", is_flag=True, help="Compare what Slack has granted, too.")
 @click.option(
     "--file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -186,32 +283,47 @@ def slack() -> None:
     help="The manifest that was written.",
 )
 @pass_out
-def command(out: Out, check: bool, diff: bool, file: Path) -> None:
+def command(out: Out, check: bool, diff: bool, online: bool, file: Path) -> None:
     """Print the manifest of the agent's Slack app: to be pasted at api.slack.com/apps, and kept with
-    ``gateway slack manifest > manifest.yml``.
+    ``gateway slack manifest > manifest.yml``. Nothing is sent to Slack but, with --online, the
+    question what it has granted.
     """
     chosen = settings(out)
     app = read_app(chosen, agent_directory(chosen.agent))
     made = manifest(app)
     if app.public_url == NOWHERE and not app.socket:
         out.note(f"{NOWHERE} stands for your address: set GATEWAY_PUBLIC_URL")
-    if not check and not diff:
+    if not check and not diff and not online:
         out.data(made) if out.json else click.echo(as_yaml(made), file=out.stdout, nl=False)
         return
-    if not file.is_file():
-        raise Problem(
-            "not_found",
-            f"there is no {file} to compare with",
-            fix=f"gateway slack manifest > {file}",
-            exit_code=Exit.CHECK,
-        )
-    changes = differences(file.read_text("utf-8"), as_yaml(made), file.name)
+    changes = differences(read_kept(file), made, file.name)
+    lacking = ungranted(app, asyncio.run(_granted(chosen))) if online else ""
     if out.json:
-        out.data({"same": not changes, "diff": changes})
-    elif changes:
-        click.echo(changes, file=out.stdout, nl=False)
-    else:
+        out.data({"same": not (changes or lacking), "diff": changes + lacking})
+    elif diff:
+        click.echo(changes + lacking, file=out.stdout, nl=False)
+    if not (changes or lacking):
         out.say(("✓ ", "green"), f"{file} is as it should be")
-    if check and changes:
+        return
+    if changes:
         out.note(f"write it anew: gateway slack manifest > {file}")
-        raise Finished(Exit.CHECK)
+    if lacking:
+        out.note("paste it on the app's page under App Manifest, then install the app again")
+    raise Finished(Exit.CHECK)
+
+
+async def _granted(chosen: Settings) -> frozenset[str]:
+    """The permissions that the bot token has. Raises ``Problem`` where Slack doesn't say."""
+    from gateway.cli.doctor.calls import Caller
+
+    if chosen.slack_bot_token is None:
+        raise Problem("config", "there is no token to ask with", fix="set SLACK_BOT_TOKEN")
+    async with Caller(chosen.slack_api_url) as slack:
+        answer = await slack.ask("auth.test", chosen.slack_bot_token.value)
+    if not answer.ok:
+        raise Problem(
+            "unreachable" if answer.lost else "config",
+            f"Slack doesn't say what it has granted: {answer.error}",
+            fix="gateway doctor slack --online",
+        )
+    return answer.scopes

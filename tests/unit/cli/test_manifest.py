@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from collections.abc import Iterator
@@ -12,10 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+from channels.slack.oauth import SCOPES
 from gateway.cli.app import run
-from gateway.cli.operate.manifest import App, as_yaml, differences, manifest
+from gateway.cli.operate.manifest import NEEDS, App, differences, manifest, needs
 from gateway.definition import DefinitionError, load_agent
 from gateway.host.channels.registry import mounted
+from tests.support.cli import Shell
+from tests.unit.cli.doctor.clinic import clinic
 from tests.unit.definition.directories import write
 
 ROOT = Path(__file__).parents[3]
@@ -86,10 +90,65 @@ def test_the_agent_view_is_asked_for_only_where_it_is_used() -> None:
 
 
 def test_what_says_the_same_in_another_way_is_no_difference() -> None:
-    wanted = as_yaml(manifest(App(name="june", about="June.")))
-    assert differences(json.dumps(yaml.safe_load(wanted)), wanted, "m.yml") == ""
-    assert "+  name: june" in differences(wanted.replace("june", "july"), wanted, "m.yml")
-    assert "+# Made by" in differences("a: [", wanted, "m.yml")
+    wanted = manifest(App(name="june", about="June."))
+    again: Any = yaml.safe_load(json.dumps(wanted))
+    again["oauth_config"]["scopes"]["bot"].reverse()
+    assert differences(again, wanted, "m.yml") == ""
+
+
+def test_what_differs_is_told_key_by_key() -> None:
+    wanted = manifest(App(name="june", about="June."))
+    kept: Any = json.loads(json.dumps(wanted))
+    kept["oauth_config"]["scopes"]["bot"].remove("files:read")
+    kept["features"]["slash_commands"][0]["url"] = "https://old.example"
+    kept["settings"]["socket_mode_enabled"] = True
+    assert differences(kept, wanted, "m.yml").splitlines() == [
+        "--- m.yml",
+        "+++ what the agent needs",
+        "-features.slash_commands[/june].url: https://old.example",
+        "+features.slash_commands[/june].url: https://gateway.example/channels/slack",
+        "+oauth_config.scopes.bot: files:read",
+        "-settings.socket_mode_enabled: true",
+        "+settings.socket_mode_enabled: false",
+    ]
+
+
+def test_each_permission_says_what_it_is_for() -> None:
+    assert set(NEEDS) == set(SCOPES)
+    plain = App(name="june", about="June.", agent_view=False)
+    assert set(NEEDS) - set(needs(plain)) == {"assistant:write"}
+    assert of(manifest(plain), "oauth_config", "scopes", "bot") == sorted(needs(plain))
+
+
+def test_a_long_name_makes_no_command_that_slack_refuses() -> None:
+    made = manifest(App(name="a" * 60, about="A."))
+    (command,) = of(made, "features", "slash_commands")
+    assert len(command["command"]) == 32
+    assert len(of(made, "display_information", "name")) == 35
+
+
+async def test_what_slack_has_granted_is_compared_and_nothing_is_sent(tmp_path: Path) -> None:
+    few = [scope for scope in NEEDS if scope != "files:read"]
+    async with clinic(tmp_path, scopes=few) as ill:
+        env = {
+            **ill.place.settings,
+            "GATEWAY_AGENT": str(tmp_path / "agent"),
+            "GATEWAY_PUBLIC_URL": ill.url,
+        }
+        shell = Shell(tmp_path, **env)
+        ran = await asyncio.to_thread(shell.run, "slack", "manifest", "--diff", "--online")
+        assert ran.code == 3
+        assert ran.out.splitlines() == [
+            "--- what Slack has granted",
+            "+++ what the agent needs",
+            "+oauth_config.scopes.bot: files:read",
+        ]
+        assert "then install the app again" in ran.err
+        assert [call.method for call in ill.slack.journal.calls] == ["auth.test"]
+        ill.place.acme.install(scopes=[*NEEDS])
+        env["SLACK_BOT_TOKEN"] = ill.place.june.token
+        ran = await asyncio.to_thread(Shell(tmp_path, **env).run, "slack", "manifest", "--online")
+        assert (ran.code, "is as it should be" in ran.out) == (0, True)
 
 
 @pytest.mark.usefixtures("shop")
@@ -110,7 +169,11 @@ def test_a_file_is_written_checked_and_shown_to_differ() -> None:
     assert told("slack", "manifest", "--check")[0] == 0
     Path("manifest.yml").write_text(out.replace("/shop", "/stop"))
     code, out, _ = told("slack", "manifest", "--diff")
-    assert (code, "+  - command: /shop" in out) == (0, True)
+    assert (code, "+features.slash_commands[/shop].command: /shop" in out) == (3, True)
+    Path("manifest.yml").write_text("a: [")
+    code, _, note = told("slack", "manifest", "--diff")
+    assert (code, "manifest.yml can't be read as a manifest" in note) == (3, True)
+    Path("manifest.yml").write_text("a: 1")
     code, out, _ = told("slack", "manifest", "--check", "--json")
     assert (code, json.loads(out)["same"]) == (3, False)
     assert json.loads(told("slack", "manifest", "--json")[1])["_metadata"]["major_version"] == 2
@@ -187,7 +250,7 @@ def test_so_is_one_of_a_schedule(shop: Path) -> None:
     write(shop / "agent", {"channels/slack.py": SLACK % "", "schedules/daily.md": daily})
     code, out, _ = told("check")
     assert code == 3
-    assert "schedules/daily.md  runs at slack:#general, but #general is no channel's id" in out
+    assert "schedules/daily.md:3  speaks at slack:#general, but #general is no channel's id" in out
 
 
 def test_a_tool_with_the_name_of_a_channels_own_is_told(shop: Path) -> None:

@@ -1,0 +1,1 @@
+"""``gateway doctor``: what is wrong with a set-up, and the exact way out of it."""

@@ -1,0 +1,1 @@
+"""What may be wrong with the agent. Each check is a pure function of what was seen."""

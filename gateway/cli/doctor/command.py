@@ -1,0 +1,71 @@
+"""``gateway doctor``: every fault that can be seen from here, each with the exact way out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import click
+
+from gateway.cli.base import Command, pass_out
+from gateway.cli.doctor.examine import examine
+from gateway.cli.doctor.finding import Area, Finding, Fix, error
+from gateway.cli.exits import Exit
+from gateway.cli.out import Out
+from gateway.cli.problem import Finished
+from gateway.cli.seat import quieten, settings
+from gateway.cli.text import count
+from gateway.config import SettingsError
+from gateway.engine.kinds import Json
+
+AREAS: tuple[Area, ...] = ("agent", "slack", "state")
+
+
+@click.command(cls=Command, short_help="What is wrong, and how to mend it.")
+@click.argument("areas", nargs=-1, type=click.Choice(AREAS), metavar="[agent|slack|state]…")
+@click.option("--online", is_flag=True, help="Ask Slack, too: token, permissions, channels, clock.")
+@pass_out
+def doctor(out: Out, areas: tuple[Area, ...], online: bool) -> None:
+    """Look at settings, agent, store, host and Slack, and say what is wrong. Nothing is changed.
+
+    Without an area all of them. Exit code 3 when there is an error, warnings alone are 0.
+    """
+    try:
+        chosen = settings(out)
+    except SettingsError as wrong:
+        quieten(out)
+        found = [_setting(one) for one in wrong.problems]
+    else:
+        with out.status("looking…"):
+            found = asyncio.run(examine(chosen, areas, online=online))
+    failed = any(one.severity == "error" for one in found)
+    if out.json:
+        told: list[Json] = [one.as_json() for one in found]
+        out.data({"ok": not failed, "online": online, "findings": told})
+    else:
+        _show(out, found, online)
+    if failed:
+        raise Finished(Exit.CHECK)
+
+
+def _setting(problem: str) -> Finding:
+    how = Fix(text="Correct it where it stands", command="gateway config show --origin")
+    return error("settings.wrong", "a setting is wrong, so nothing starts", problem, how)
+
+
+def _show(out: Out, found: Sequence[Finding], online: bool) -> None:
+    for one in found:
+        mark, style = ("✗ ", "red") if one.severity == "error" else ("! ", "yellow")
+        out.say((mark, style), (f"{one.id}  ", "bold"), one.title)
+        out.block("  ", one.evidence, "dim")
+        out.say(("  fix: ", "dim"), one.fix.text)
+        for more in (one.fix.command, one.fix.url):
+            if more:
+                out.say("       ", more)
+    if not found:
+        out.say(("✓ ", "green"), "healthy")
+    else:
+        errors = sum(one.severity == "error" for one in found)
+        out.note(f"{count(errors, 'error')}, {count(len(found) - errors, 'warning')}")
+    if not online:
+        out.note("Slack wasn't asked; with --online it is")

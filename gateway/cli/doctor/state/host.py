@@ -1,0 +1,42 @@
+"""The host itself: whether it takes turns, and whether it has what the directory has by now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateway.cli.doctor.finding import Finding, Fix, error
+from gateway.cli.doctor.seen import Seen
+
+
+def ready(seen: Seen) -> Iterator[Finding]:
+    kept = seen.kept
+    if kept is None or kept.host is None or kept.status.get("ready") is not False:
+        return
+    problems = kept.status.get("problems")
+    said = "; ".join(map(str, problems)) if isinstance(problems, list) else ""
+    yield error(
+        "state.host",
+        "the host takes no turns",
+        said or "it doesn't say why",
+        Fix(text="Mend what it names; its log says more", command="gateway status"),
+    )
+
+
+def channels(seen: Seen) -> Iterator[Finding]:
+    """A channel that is set up here and off on the host: it was started before."""
+    kept = seen.kept
+    if kept is None or kept.host is None or not seen.slack_on:
+        return
+    rows = kept.status.get("channels")
+    told = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    slack = [row for row in told if row.get("name") == "slack"]
+    if slack and slack[0].get("on") is not True:
+        yield error(
+            "slack.down",
+            "Slack is set up here, and off on the running host",
+            f"the host at {kept.host} started without it",
+            Fix(
+                text="Restart the host with the settings that this shell has",
+                command="gateway serve",
+            ),
+        )

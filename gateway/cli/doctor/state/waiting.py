@@ -1,0 +1,47 @@
+"""What waits for somebody: dead letters, requests that nobody answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateway.cli.doctor.finding import Finding, Fix, error, warning
+from gateway.cli.doctor.seen import Seen
+from gateway.cli.text import ago, count, one_line
+from gateway.cli.timeline import text_of, whole
+
+LONG = 24 * 3600
+"""Seconds after which a request has been forgotten by those who might answer it."""
+
+
+def dead_letters(seen: Seen) -> Iterator[Finding]:
+    dead = () if seen.kept is None else seen.kept.dead
+    if not dead:
+        return
+    first = dead[0]
+    number = whole(first.get("id"))
+    yield error(
+        "state.dead",
+        f"{count(len(dead), 'answer')} couldn't be delivered, and somebody waits for it",
+        f"delivery {number}: {one_line(text_of(first.get('error')), 160)}",
+        Fix(
+            text="Mend the reason, then send each again; all of them: gateway deliveries list --state"
+            " dead",
+            command=f"gateway deliveries retry {number}",
+        ),
+    )
+
+
+def approvals(seen: Seen) -> Iterator[Finding]:
+    rows = () if seen.kept is None else seen.kept.approvals
+    old = [row for row in rows if (seen.now - whole(row.get("created_at"))) / 1000 > LONG]
+    if old:
+        asked = ago(whole(old[0].get("created_at")), seen.now)
+        yield warning(
+            "state.approvals",
+            f"{count(len(old), 'request')} unanswered for over a day",
+            f"the oldest was asked {asked}: {one_line(text_of(old[0].get('prompt')), 120)}",
+            Fix(
+                text="Answer it, or see that those who may decide hear of it",
+                command=f"gateway approvals show {text_of(old[0].get('id'))}",
+            ),
+        )
