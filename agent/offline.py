@@ -23,6 +23,7 @@ _NOTE = re.compile(
     r"\bnote\b.*?\d{4}\s*[:,-]?\s*(?:that\s+)?(?P<note>\S.*)", re.IGNORECASE | re.DOTALL
 )
 _SAID = re.compile(r'<message mark="(\w+)"[^>]*>\n(.*)\n</message mark="\1">\s*\Z', re.DOTALL)
+_LATE = re.compile(r'^<late due="[^"]*T(?P<at>\d\d:\d\d)[^"]*" by="(?P<by>[^"]*)">')
 _SMALL_TALK = (
     (r"\b(thanks?|thank you|cheers)\b", "You're welcome!"),
     (r"^\W*(hi|hello|hey|good (morning|afternoon|evening))\b", f"Hello, I'm June. {HELP}"),
@@ -61,7 +62,20 @@ def reply(request: ModelRequest) -> ModelReply:
             )
             for order in orders
         )
-    return ModelReply.say("\n".join(map(_tell, results)))
+    if _nothing_new(request, results):
+        return ModelReply.call("nothing_to_report", reason="no order needs a person")
+    late = _LATE.search(request.text)
+    first = [f"This was due at {late['at']} and comes late, by {late['by']}."] if late else []
+    return ModelReply.say("\n".join([*first, *map(_tell, results)]))
+
+
+def _nothing_new(request: ModelRequest, results: list[Result]) -> bool:
+    """A digest that nobody asked for, about nothing that needs anybody."""
+    offered = {tool.name for tool in request.tools}
+    return "nothing_to_report" in offered and all(
+        result.tool == "orders_digest" and not result.data.get("needs_attention")
+        for result in results
+    )
 
 
 def _said(request: ModelRequest) -> str:

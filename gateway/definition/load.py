@@ -17,7 +17,7 @@ from gateway.definition.layout import check_layout, read_prompts
 from gateway.definition.modules import Package
 from gateway.definition.parkcheck import check_parks, policies, texts, uses_services
 from gateway.definition.problems import DefinitionError, Findings, Problem, in_order
-from gateway.definition.schedules import load_schedules
+from gateway.definition.schedules import Placed, load_schedules
 from gateway.definition.skills import TOOL as READ_SKILL
 from gateway.definition.skills import Skill, catalogue, load_skills, read_skill
 from gateway.definition.source import entries, parse
@@ -25,6 +25,7 @@ from gateway.definition.tools import check_waits, load_tools
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError
 from gateway.engine.tool import Tool
+from gateway.schedules import quiet
 
 BUILT_IN_SOURCES = frozenset({"api", "chat", "cli", "console", "cron", "timer", "web"})
 """Sources the gateway emits without a channel of the agent's own."""
@@ -45,8 +46,7 @@ class Loaded:
     """An agent directory that holds together.
 
     ``definition`` is complete but for its services, which ``start`` builds. ``channels`` make those
-    of its channels, if it was loaded to run them. ``notes`` says what of it this release doesn't act
-    on: schedules are checked but not run.
+    of its channels, if it was loaded to run them.
     """
 
     path: Path
@@ -58,7 +58,6 @@ class Loaded:
     channels: Mapping[str, ChannelFactory] = field(default_factory=dict[str, ChannelFactory])
     addresses: tuple[Address, ...] = ()
     warnings: tuple[Problem, ...] = ()
-    notes: tuple[Problem, ...] = ()
 
     def misaddressed(self, channels: Mapping[str, Channel]) -> tuple[Problem, ...]:
         """Addresses that their channel wouldn't understand. A channel that can tell has a method
@@ -154,11 +153,10 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
         definition=definition,
         env=env,
         skills=parts.skills,
-        schedules=parts.schedules,
+        schedules={name: placed.schedule for name, placed in parts.schedules.items()},
         channels=parts.channels,
-        addresses=_addresses(parts, parts.file.agent, package),
+        addresses=_addresses(parts, parts.file.agent),
         warnings=in_order(findings.warnings),
-        notes=_notes(parts, package),
     )
 
 
@@ -169,7 +167,7 @@ class _Parts:
     overlays: dict[str, str]
     tools: dict[str, Tool]
     skills: tuple[Skill, ...]
-    schedules: dict[str, Schedule]
+    schedules: dict[str, Placed]
     channel_names: tuple[str, ...]
     channels: dict[str, ChannelFactory]
 
@@ -184,19 +182,19 @@ def _read(
     if skills:
         tools[READ_SKILL] = read_skill(skills)
     named, channels = load_channels(package, findings, run=run_channels)
+    # An application may mount channels of its own, which it names among the sources.
+    mounted = {*named, *sources} - BUILT_IN_SOURCES
     parts = _Parts(
         file=AgentFile(package, findings),
         prompt=prompt,
         overlays=overlays,
         tools=tools,
         skills=skills,
-        schedules=load_schedules(package, findings),
+        schedules=load_schedules(package, mounted, findings),
         channel_names=named,
         channels=channels,
     )
     parts.file.check(_tool_names(package, tools), overlays)
-    # An application may mount channels of its own, which it names among the sources.
-    mounted = {*named, *sources} - BUILT_IN_SOURCES
     parts.file.check_routes(mounted, *_read_code(package, parts.file, findings))
     return parts
 
@@ -264,7 +262,7 @@ def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
             )
 
 
-def _addresses(parts: _Parts, agent: Agent, package: Package) -> tuple[Address, ...]:
+def _addresses(parts: _Parts, agent: Agent) -> tuple[Address, ...]:
     file = parts.file
     routed = (
         Address(
@@ -276,23 +274,11 @@ def _addresses(parts: _Parts, agent: Agent, package: Package) -> tuple[Address, 
         for policy, where in agent.approvals.items()
     )
     scheduled = (
-        Address(target=one.target, what="runs", file=package.show(_schedule_file(package, name)))
-        for name, one in parts.schedules.items()
-        if isinstance(one.target, Target)
+        Address(target=one.schedule.target, what="speaks", file=one.file, line=one.line)
+        for one in parts.schedules.values()
+        if isinstance(one.schedule.target, Target)
     )
     return (*routed, *scheduled)
-
-
-def _schedule_file(package: Package, name: str) -> Path:
-    folder = package.root / "schedules"
-    return next(folder.glob(f"{name}.*"), folder / name)
-
-
-def _notes(parts: _Parts, package: Package) -> tuple[Problem, ...]:
-    """What is there but waits for a later release."""
-    files = (_schedule_file(package, name) for name in parts.schedules)
-    said = "is valid; schedules don't run yet"
-    return in_order([Problem(package.show(file), None, said) for file in files])
 
 
 # -- assembly --------------------------------------------------------------------------------------
@@ -316,7 +302,7 @@ def _assemble(
         name=agent.name,
         model=model,
         instructions=_join(parts.prompt, skills),
-        tools=parts.tools,
+        tools={**parts.tools, quiet.NAME: quiet.TOOL} if parts.schedules else parts.tools,
         overlays=overlays,
         surfaces=dict(agent.surfaces),
         approvals=dict(agent.approvals),

@@ -1,4 +1,4 @@
-"""Schedules: read and checked here, run by a later release.
+"""Schedules: read and checked here, planned and fired in ``gateway/schedules``.
 
 ``<name>.md`` holds ``cron``, ``timezone``, ``target``, ``missed``, ``within`` in its head and the
 seed below it (or as ``seed``); ``<name>.py`` assigns a ``Schedule`` to ``schedule``.
@@ -6,14 +6,15 @@ seed below it (or as ``seed``); ``<name>.py`` assigns a ``Schedule`` to ``schedu
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast, get_args
 from zoneinfo import ZoneInfo
 
 from gateway.definition.author import Missed, Schedule, Target
-from gateway.definition.cron import cron_problem, parse_duration
 from gateway.definition.modules import Package
 from gateway.definition.problems import Findings, did_you_mean
 from gateway.definition.source import (
@@ -25,14 +26,26 @@ from gateway.definition.source import (
     read_text,
     split,
 )
+from gateway.schedules.cron import Cron
 
-_KEYS = ("cron", "timezone", "target", "missed", "within", "seed")
+_KEYS: tuple[str, ...] = ("cron", "timezone", "target", "missed", "within", "seed")
 _MISSED = cast("tuple[str, ...]", get_args(Missed))
 
 
-def load_schedules(package: Package, findings: Findings) -> dict[str, Schedule]:
-    """Every schedule of an agent, by name."""
-    found: dict[str, Schedule] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A schedule, and where its target is written."""
+
+    schedule: Schedule
+    file: str
+    line: int | None
+
+
+def load_schedules(
+    package: Package, channels: Collection[str], findings: Findings
+) -> dict[str, Placed]:
+    """Every schedule of an agent, by name. They speak on ``channels``."""
+    found: dict[str, Placed] = {}
     for path in entries(package.root / "schedules"):
         place = package.show(path)
         if path.suffix not in (".md", ".py") or not path.is_file():
@@ -47,16 +60,18 @@ def load_schedules(package: Package, findings: Findings) -> dict[str, Schedule]:
             findings.error(place, None, f"is a second schedule {path.stem!r}", "rename one of them")
             continue
         schedule = (
-            _from_text(path, place, findings)
+            _from_text(path, place, channels, findings)
             if path.suffix == ".md"
-            else _from_code(path, package, findings)
+            else _from_code(path, package, channels, findings)
         )
         if schedule is not None:
             found[path.stem] = schedule
     return found
 
 
-def _from_text(path: Path, place: str, findings: Findings) -> Schedule | None:
+def _from_text(
+    path: Path, place: str, channels: Collection[str], findings: Findings
+) -> Placed | None:
     text = read_text(path, place, findings)
     head = None if text is None else split(text, place, findings)
     if head is None:
@@ -75,7 +90,7 @@ def _from_text(path: Path, place: str, findings: Findings) -> Schedule | None:
         missed=cast("Missed", head.values.get("missed", "latest")),
         within=_within(head, place, findings),
     )
-    return check(schedule, place, head.lines, findings)
+    return check(schedule, Place(place, head.lines), channels, findings)
 
 
 def _seed(head: FrontMatter, place: str, findings: Findings) -> str:
@@ -103,7 +118,9 @@ def _within(head: FrontMatter, place: str, findings: Findings) -> timedelta:
     return within or timedelta(hours=1)
 
 
-def _from_code(path: Path, package: Package, findings: Findings) -> Schedule | None:
+def _from_code(
+    path: Path, package: Package, channels: Collection[str], findings: Findings
+) -> Placed | None:
     place = package.show(path)
     module = package.run(f"schedules/{path.name}", findings)
     if module is None:
@@ -113,21 +130,30 @@ def _from_code(path: Path, package: Package, findings: Findings) -> Schedule | N
     if not isinstance(schedule, Schedule):
         findings.error(place, line, "defines no schedule", "write schedule = Schedule(cron=…, …)")
         return None
-    return check(schedule, place, dict.fromkeys(_KEYS, line or 1), findings)
+    lines = dict.fromkeys(_KEYS, line or 1)
+    return check(schedule, Place(place, lines), channels, findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file, and the line on which each key stands."""
+
+    file: str
+    lines: Mapping[str, int]
 
 
 def check(
-    schedule: Schedule, place: str, lines: dict[str, int], findings: Findings
-) -> Schedule | None:
+    schedule: Schedule, place: Place, channels: Collection[str], findings: Findings
+) -> Placed | None:
     """The schedule with its target parsed, or ``None`` when it can't run."""
     before = len(findings.errors)
 
     def refuse(key: str, message: str, fix: str) -> None:
-        findings.error(place, lines.get(key, 1), message, fix)
+        findings.error(place.file, place.lines.get(key, 1), message, fix)
 
     if not schedule.cron:
         refuse("cron", "has no cron", 'say when it runs: cron: "0 9 * * 1-5"')
-    elif problem := cron_problem(schedule.cron):
+    elif problem := _cron_problem(schedule.cron):
         refuse("cron", f"has a cron that {problem}", 'write five fields: cron: "0 9 * * 1-5"')
     if not _is_zone(schedule.timezone):
         refuse(
@@ -144,13 +170,43 @@ def check(
         0
     ):
         refuse("within", "has a within that is no length of time", "use timedelta(hours=1)")
-    target = schedule.target
-    if isinstance(target, str):
-        try:
-            target = Target.parse(target)
-        except ValueError as error:
-            refuse("target", f"has a target that can't be understood: {error}", "")
-    return None if len(findings.errors) > before else replace(schedule, target=target)
+    target = _target(schedule.target, channels)
+    if isinstance(target, _Wrong):
+        refuse("target", target.what, target.fix)
+        return None
+    if len(findings.errors) > before:
+        return None
+    return Placed(
+        schedule=replace(schedule, target=target), file=place.file, line=place.lines.get("target")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    what: str
+    fix: str
+
+
+def _target(given: Target | str | None, channels: Collection[str]) -> Target | _Wrong | None:
+    try:
+        target = Target.parse(given) if isinstance(given, str) else given
+    except ValueError as error:
+        return _Wrong(f"has a target that can't be understood: {error}", "")
+    if target is None or target.channel in channels:
+        return target
+    there = f"there is {', '.join(sorted(channels))}" if channels else "there is none"
+    return _Wrong(
+        f"has the target {target}, but there is no channel {target.channel}; {there}",
+        f"write channels/{target.channel}.py, or name a channel that is there",
+    )
+
+
+def _cron_problem(text: str) -> str | None:
+    try:
+        Cron.parse(text)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _is_zone(name: object) -> bool:
@@ -159,3 +215,15 @@ def _is_zone(name: object) -> bool:
     except (KeyError, ValueError, OSError):  # unknown, absolute path, directory
         return False
     return True
+
+
+_DURATION = re.compile(r"(\d{1,6})\s*(s|m|h|d)", re.ASCII)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def parse_duration(text: str) -> timedelta | None:
+    """``90s``, ``15m``, ``1h``, ``2d``; ``None`` for anything else, zero included."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        return None
+    return timedelta(**{_UNITS[match[2]]: int(match[1])}) or None

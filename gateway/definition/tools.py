@@ -13,6 +13,7 @@ from gateway.definition.problems import Findings
 from gateway.definition.skills import TOOL as READ_SKILL
 from gateway.definition.source import entries
 from gateway.engine.tool import TOOL_NAME, Tool
+from gateway.schedules.quiet import NAME as NOTHING_TO_REPORT
 
 _WAITING = frozenset(
     {
@@ -92,10 +93,9 @@ def load_tools(package: Package, findings: Findings) -> dict[str, Tool]:
                 f"can't name a tool: {path.stem!r}",
                 "rename the file, using up to 64 ASCII letters, digits and underscores",
             )
-        elif path.stem == READ_SKILL:
-            findings.error(
-                place, None, f"takes the name of the gateway's own {READ_SKILL}", "rename the file"
-            )
+        elif path.stem in (READ_SKILL, NOTHING_TO_REPORT):
+            said = f"takes the name of the gateway's own {path.stem}"
+            findings.error(place, None, said, "rename the file")
         else:
             tool = _load(path, package, findings)
             if tool is not None:

@@ -119,13 +119,13 @@ class RowJournal:
         revive_on: str | None = None,
     ) -> None:
         """Let go of a row without having shown any more than before; what rests has nothing to show
-        yet. Also after our lease ran out: the store knows whether somebody else has taken it, and if
-        nobody has, they needn't wait for it."""
+        yet, what is silent never has. Also after our lease ran out: the store knows whether somebody
+        else has taken it, and if nobody has, they needn't wait for it."""
         row = self.delivery
         receipt = Receipt(
             delivery=row.id,
             token=row.token,
-            satisfied=row.wanted if state == "resting" else row.shown,
+            satisfied=row.wanted if state in {"resting", "silent"} else row.shown,
             state=state,
             seq=row.seq,
             next_try=next_try,

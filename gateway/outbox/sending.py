@@ -10,17 +10,19 @@ from contextlib import aclosing
 
 from channels.contract import NotSent, RetryLater, Sent, Undeliverable, Unknown
 from channels.protocol import CARD, NOTE_LANE, QUEUED, REPLY, Channel, ChannelContext
+from gateway.engine.decisions.opening import opening_from
 from gateway.engine.errors import GatewayError, LeaseLostError, StoreUnavailableError
-from gateway.engine.kinds import Millis
+from gateway.engine.kinds import Millis, SessionRef, TurnState
 from gateway.engine.ledger import Delivery, Part, SettledState
 from gateway.engine.limits import Clock
-from gateway.engine.records import Companion, DeliveryMark, DeliveryOpened
+from gateway.engine.records import Companion, DeliveryMark, DeliveryOpened, TurnRecord
 from gateway.engine.runtime import Runtime
 from gateway.engine.struct import replace, struct
 from gateway.outbox.journal import RowJournal
 from gateway.outbox.stream import turn_stream
 from gateway.outbox.trouble import back_off, trouble
-from gateway.outbox.view import turn_ahead
+from gateway.outbox.view import turn_ahead, turn_of
+from gateway.schedules.quiet import kept_quiet
 
 log = logging.getLogger("gateway.outbox")
 
@@ -147,13 +149,12 @@ class Sender:
         channel = self._channels[row.source]
         if (back := await self._reconciled(channel, journal)) is not None:
             return back
-        if row.part == REPLY and (ahead := await turn_ahead(self._runtime, row)) is not None:
-            # What is due holds its lane, also against the card that the turn before it waits for.
-            now = self._clock.now()
-            wait = max(A_MOMENT, min(A_MINUTE, now - row.at)) if ahead == "suspended" else A_MOMENT
-            if ahead == "suspended" and row.shown == 0:
-                await self._note(self._waiting(row, Millis(now)))
-            return Back(state="resting", look_at=Millis(now + wait), behind=True)
+        if row.part == REPLY:
+            record = await turn_of(self._runtime, row)
+            if (ahead := await turn_ahead(self._runtime, row, record)) is not None:
+                return await self._behind(row, ahead)
+            if not journal.parts and (held := await self._unasked(row, record)) is not None:
+                return held
         delivery, context = journal.current, self._context(row.source)
         async with aclosing(turn_stream(self._runtime, delivery)) as events:
             if delivery.seq == 0:
@@ -161,6 +162,25 @@ class Sender:
             else:
                 await channel.deliver_resume(events, delivery, context)
         return None
+
+    async def _behind(self, row: Delivery, ahead: TurnState) -> Back:
+        # What is due holds its lane, also against the card that the turn before it waits for.
+        now = self._clock.now()
+        wait = max(A_MOMENT, min(A_MINUTE, now - row.at)) if ahead == "suspended" else A_MOMENT
+        if ahead == "suspended" and row.shown == 0:
+            await self._note(self._waiting(row, Millis(now)))
+        return Back(state="resting", look_at=Millis(now + wait), behind=True)
+
+    async def _unasked(self, row: Delivery, record: TurnRecord) -> Back | None:
+        """What nobody waits for is shown once it rests: until then it may turn out that there is
+        nothing to report, and then it is never shown."""
+        if opening_from(record.body).trigger != "proactive":
+            return None
+        if record.state in {"queued", "running"}:
+            return Back(state="resting")  # its end marks it, and what it parks on
+        ref = SessionRef(row.agent, row.session)
+        quiet = await kept_quiet(self._runtime.store, ref, record)
+        return None if quiet is None else Back(state="silent")
 
     def _waiting(self, row: Delivery, now: Millis) -> DeliveryOpened:
         """Whoever wrote before the turn ahead of theirs was parked is told who is waited for, too."""

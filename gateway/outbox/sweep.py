@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Millis
@@ -31,6 +32,8 @@ def ages(now: Millis) -> Retention:
         places=Millis(now - 90 * DAY),
         pairs=Millis(now - 14 * DAY),
         files=Millis(now - 90 * DAY),
+        documents=now,
+        occurrences=Millis(now - 90 * DAY),
         limit=HELPING,
     )
 
@@ -44,15 +47,29 @@ async def sweep(ledger: Ledger, now: Millis, waits: Waits) -> int:
     return gone
 
 
-async def keep_sweeping(ledger: Ledger, owner: str, clock: Clock, waits: Waits) -> None:
+@dataclass(frozen=True, slots=True)
+class Sweeping:
     """Once an hour; of several hosts the one that gets there first."""
-    await waits.sleep(FIRST)
-    while True:
-        try:
-            if await ledger.hold("retention", owner, Millis(round((EVERY - FIRST) * 1000))):
-                gone = await sweep(ledger, clock.now(), waits)
-                if gone:
-                    log.info("forgot %d old rows of the ledger", gone)
-        except GatewayError as error:
-            log.warning("the ledger wasn't swept: %s", type(error).__name__)
-        await waits.sleep(EVERY)
+
+    ledger: Ledger
+    owner: str
+    clock: Clock
+    waits: Waits
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        await self.waits.sleep(FIRST)
+        while True:
+            try:
+                await self._sweep()
+            except GatewayError as error:
+                log.warning("the ledger wasn't swept: %s", type(error).__name__)
+            await self.waits.sleep(EVERY)
+
+    async def _sweep(self) -> None:
+        if not await self.ledger.hold(
+            "retention", self.owner, Millis(round((EVERY - FIRST) * 1000))
+        ):
+            return
+        if gone := await sweep(self.ledger, self.clock.now(), self.waits):
+            log.info("forgot %d old rows of the ledger", gone)

@@ -20,7 +20,7 @@ async def turn_view(
     runtime: Runtime, delivery: Delivery, card: Callable[[str], Awaitable[Card | None]]
 ) -> TurnView:
     """The delivery's turn as it stands now. Raises ``NotFoundError``."""
-    record = await _turn(runtime, delivery)
+    record = await turn_of(runtime, delivery)
     opening = opening_from(record.body)
     behind = await _parked_before(runtime, delivery, record)
     return TurnView(
@@ -34,10 +34,10 @@ async def turn_view(
     )
 
 
-async def turn_ahead(runtime: Runtime, delivery: Delivery) -> TurnState | None:
+async def turn_ahead(runtime: Runtime, delivery: Delivery, record: TurnRecord) -> TurnState | None:
     """In which state the first turn is that this one waits behind; ``None`` for one that has begun, or
     is the next to. An answered one stands in line again before it goes on, so all are read at once."""
-    if (await _turn(runtime, delivery)).state != "queued":
+    if record.state != "queued":
         return None
     heads: tuple[TurnHead, ...] = await runtime.store.amend(
         _ref(delivery), Ask(lock="mailbox"), _open
@@ -50,7 +50,7 @@ def _open(view: SessionView) -> Plan[tuple[TurnHead, ...]]:
     return Plan(view.open)
 
 
-async def _turn(runtime: Runtime, delivery: Delivery) -> TurnRecord:
+async def turn_of(runtime: Runtime, delivery: Delivery) -> TurnRecord:
     record = await runtime.store.turn(_ref(delivery), delivery.turn_id)
     if record is None:
         raise NotFoundError(f"no turn {delivery.turn_id!r} in this session")

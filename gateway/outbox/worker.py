@@ -26,7 +26,6 @@ from gateway.log import bound
 from gateway.outbox.journal import RowJournal
 from gateway.outbox.pacing import Budgets
 from gateway.outbox.sending import Sender
-from gateway.outbox.sweep import keep_sweeping
 
 log = logging.getLogger("gateway.outbox")
 
@@ -121,8 +120,6 @@ class Outbox:
         """Deliver until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_leases(), name="leases of deliveries")
-            sweeping = keep_sweeping(self._ledger, self._owner, self._clock, self._waits)
-            tasks.create_task(sweeping, name="retention")
             wait = 0.0
             while True:
                 news = await self._heard(wait)

@@ -271,6 +271,20 @@ class MemoryStore:
         found = sorted(self._parked(), key=lambda pair: pair[1].created_at)
         return [self._summary(*pair) for pair in found[:limit]]
 
+    async def list_past_requests(
+        self, *, decided: bool, limit: int = 50
+    ) -> Sequence[RequestSummary]:
+        self._check_open()
+        found = [
+            (turn, request)
+            for turn in self._tables.turns.values()
+            for request in turn.requests.values()
+            if request.outcome is not None
+            and (request.outcome not in {"expired", "cancelled"}) == decided
+        ]
+        found.sort(key=lambda pair: pair[1].created_at, reverse=True)
+        return [self._summary(*pair) for pair in found[:limit]]
+
     async def list_audit(
         self,
         *,

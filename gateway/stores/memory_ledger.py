@@ -12,9 +12,7 @@ from gateway.engine.ledger import (
     Claimed,
     Delivery,
     DeliveryState,
-    FileRow,
     InboxRow,
-    Installation,
     Known,
     Part,
     Receipt,
@@ -23,6 +21,7 @@ from gateway.engine.ledger import (
 )
 from gateway.engine.records import NEW_TURN, Companion, Writes
 from gateway.engine.struct import replace
+from gateway.stores.memory_keeping import MemoryKeeping, over
 from gateway.stores.memory_ledger_rows import ENDED, QUIET, Event, Judged, View, ticks
 from gateway.stores.memory_tables import Tables
 
@@ -30,14 +29,12 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class MemoryLedger:
-    """``gateway.engine.ledger.Ledger``; its promises stand there. ``ready`` waits as a store that
-    has to ask its backend would, and raises when the store isn't open."""
+class MemoryLedger(MemoryKeeping):
+    """``gateway.engine.ledger.Ledger``; its promises stand there."""
 
     def __init__(self, tables: Tables, ready: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(tables.ledger, ready)
         self._tables = tables
-        self._held = tables.ledger
-        self._ready = ready
 
     # -- the way in ----------------------------------------------------------------------------
     async def known(self, ask: Asked) -> Known:
@@ -244,45 +241,6 @@ class MemoryLedger:
         return revived
 
     # -- shared --------------------------------------------------------------------------------
-    async def hold(self, name: str, owner: str, lease: Millis) -> bool:
-        await self._ready()
-        held = self._held.leases.get(name)
-        if held is not None and held[0] != owner and held[1] > ticks():
-            return False
-        self._held.leases[name] = (owner, ticks() + lease)
-        return True
-
-    async def let_go(self, name: str, owner: str) -> None:
-        await self._ready()
-        held = self._held.leases.get(name)
-        if held is not None and held[0] == owner:
-            del self._held.leases[name]
-
-    async def installation(self, key: str) -> Installation | None:
-        await self._ready()
-        return self._held.installations.get(key)
-
-    async def installations(self, app: str) -> Sequence[Installation]:
-        await self._ready()
-        return [row for _, row in sorted(self._held.installations.items()) if row.app == app]
-
-    async def save_installation(self, row: Installation, expected: int | None) -> bool:
-        await self._ready()
-        held = self._held.installations.get(row.key)
-        if (None if held is None else held.version) != expected:
-            return False
-        self._held.installations[row.key] = replace(row, version=(expected or 0) + 1)
-        return True
-
-    async def keep_file(self, row: FileRow, body: bytes) -> None:
-        await self._ready()
-        self._held.files.setdefault(row.id, (row, bytes(body)))
-
-    async def file(self, id: str) -> bytes | None:  # noqa: A002 - the seam's name
-        await self._ready()
-        held = self._held.files.get(id)
-        return None if held is None else held[1]
-
     async def forget(self, before: Retention) -> int:
         await self._ready()
         held, limit = self._held, before.limit
@@ -301,6 +259,8 @@ class MemoryLedger:
                 _drop(held.places, limit, lambda row: row.at < before.places),
                 _drop(held.pairs, limit, lambda row: row.last_at < before.pairs),
                 _drop(held.files, limit, lambda pair: pair[0].at < before.files),
+                _drop(held.documents, limit, lambda row: over(row, before.documents)),
+                _drop(held.occurrences, limit, lambda row: row.at < before.occurrences),
             )
         )
 

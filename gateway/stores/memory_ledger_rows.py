@@ -11,6 +11,7 @@ from gateway.engine.kinds import Millis, TurnRow
 from gateway.engine.ledger import (
     Binding,
     Delivery,
+    Document,
     FileRow,
     InboxRow,
     Installation,
@@ -23,6 +24,7 @@ from gateway.engine.records import (
     DeliveryMark,
     DeliveryOpened,
     Held,
+    OccurrenceKept,
     PairSeen,
     PlaceBound,
     VerdictMade,
@@ -32,6 +34,8 @@ from gateway.engine.wire.text import dumps, loads
 
 Address = tuple[str, str, str]
 """Agent, session key and turn id."""
+Tick = tuple[str, str, Millis]
+"""Agent, schedule, and when it was due."""
 QUIET = frozenset({"resting", "done", "silent"})
 ENDED = frozenset({"done", "dead", "silent"})
 
@@ -88,6 +92,8 @@ class LedgerTables:
         self.leases: dict[str, tuple[str, int]] = {}
         self.installations: dict[str, Installation] = {}
         self.files: dict[str, tuple[FileRow, bytes]] = {}
+        self.documents: dict[tuple[str, str], Document] = {}
+        self.occurrences: dict[Tick, OccurrenceKept] = {}
         self.address = address
         self._number = 0
 
@@ -120,6 +126,8 @@ class LedgerTables:
                 self._count(row)
             case Held():
                 self._hold(row)
+            case OccurrenceKept():
+                self.occurrences[tick_of(row)] = row
             case _:
                 return False
         return True
@@ -240,6 +248,10 @@ class LedgerTables:
         )
         next_try = held.at if held.next_try is None else held.next_try
         self.events[key] = Event(row, "due", next_try)
+
+
+def tick_of(row: OccurrenceKept) -> Tick:
+    return row.agent, row.schedule, row.due
 
 
 def _marked(view: View, at: Millis) -> None:

@@ -16,6 +16,7 @@ from gateway.engine.records import (
     Companion,
     EventRow,
     MessageRow,
+    OccurrenceKept,
     RequestRecord,
     SessionPatch,
     StepRow,
@@ -25,7 +26,7 @@ from gateway.engine.records import (
     Writes,
 )
 from gateway.engine.struct import replace
-from gateway.stores.memory_ledger_rows import Address, LedgerTables
+from gateway.stores.memory_ledger_rows import Address, LedgerTables, Tick, tick_of
 
 Row = TypeVar("Row")
 
@@ -234,6 +235,7 @@ class _Check:
         priced = [row for row in writes.companions if isinstance(row, UsageRow)]
         self._usage([*writes.usage, *priced])
         self._claims([row for row in writes.companions if isinstance(row, Claim)])
+        self._ticks([row for row in writes.companions if isinstance(row, OccurrenceKept)])
 
     def _known(self, row: TurnRow) -> TurnTable | None:
         if row == NEW_TURN and self._fresh is not None:
@@ -276,3 +278,11 @@ class _Check:
             if other is not None and other.expires_at > row.at:
                 raise DuplicateClaimError(row.key)
             held[row.key] = row
+
+    def _ticks(self, rows: list[OccurrenceKept]) -> None:
+        taken: set[Tick] = set()
+        for row in rows:
+            tick = tick_of(row)
+            if tick in taken or tick in self._tables.ledger.occurrences:
+                raise DuplicateClaimError(row.key)
+            taken.add(tick)

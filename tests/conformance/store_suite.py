@@ -26,6 +26,7 @@ from gateway.engine.records import NO_WRITES, Ask, Plan, SessionPatch, Writes
 from tests.conformance.store.audit import AuditPromises
 from tests.conformance.store.checkpoints import CheckpointPromises
 from tests.conformance.store.local import HandlePromises, LocalPromises
+from tests.conformance.store.past import PastPromises
 from tests.conformance.store.reads import OpenWorkPromises, ReadingPromises, ViewPromises
 from tests.conformance.store.writes import AcceptingPromises
 from tests.conformance.store_kit import (
@@ -173,6 +174,7 @@ class StoreSuite(
     ViewPromises,
     OpenWorkPromises,
     AuditPromises,
+    PastPromises,
     LocalPromises,
     HandlePromises,
     OddPromises,

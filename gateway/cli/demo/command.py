@@ -12,6 +12,7 @@ import click
 
 import gateway
 from gateway.cli.base import Command, pass_out
+from gateway.cli.demo.digest import moved_in
 from gateway.cli.demo.hosting import HostProcess
 from gateway.cli.demo.office import open_office
 from gateway.cli.demo.scenes import play
@@ -30,7 +31,7 @@ PAYMENT_SECONDS = 0.6
 @pass_out
 def demo(out: Out, keep: bool) -> None:
     """Slack, with a question in a thread and a refund that a button approves, over three kill -9; a
-    denial by way of the API; and many conversations at once.
+    denial by way of the API; many conversations at once; and a digest on Monday at nine.
 
     Always scripted, whatever keys are set. Each line marked ✓ was checked, not assumed; the exit
     code is 0 only if all of them held.
@@ -66,7 +67,8 @@ async def _run(stage: Stage, state: Path, agent: Path) -> bool:
             "PAYMENTS_STUB_SECONDS": str(PAYMENT_SECONDS),
             **office.settings,
         }
-        host = HostProcess(state, agent, secrets.token_urlsafe(24), extra)
+        ours = await asyncio.to_thread(moved_in, agent, state, office.ops.id)
+        host = HostProcess(state, ours, secrets.token_urlsafe(24), extra)
         try:
             await play(stage, host, office, state)
         finally:

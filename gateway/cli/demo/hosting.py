@@ -10,18 +10,22 @@ from asyncio.subprocess import DEVNULL, Process
 from pathlib import Path
 
 import gateway
+from gateway.cli.demo import later
 from gateway.cli.desk.client import Client
 from gateway.cli.problem import Problem
 from gateway.config import foreign_environ
+from gateway.engine.kinds import Millis
 from gateway.host.hostfile import find_host
 
 START_SECONDS = 30.0
 
 
 class HostProcess:
-    """``gateway serve`` on a free port, which it keeps, and a state directory that outlives it."""
+    """A host on a free port, which it keeps, and with a state directory that outlives it."""
 
     def __init__(self, state: Path, agent: Path, token: str, extra: dict[str, str]) -> None:
+        self.ahead = Millis(0)
+        """How far the clock of its next start is ahead of ours."""
         self._state = state
         self._token = token
         self._process: Process | None = None
@@ -45,7 +49,7 @@ class HostProcess:
 
     async def start(self) -> Client:
         """Start it and wait until it is ready; a client for it, not entered yet."""
-        command = (sys.executable, "-m", "gateway", "serve", "--port", str(self._port))
+        command = (sys.executable, "-m", later.__name__, str(self.ahead), str(self._port))
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *command,

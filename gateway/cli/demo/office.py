@@ -25,6 +25,7 @@ class Office:
     slack: SlackEmulator
     june: Install
     orders: Channel
+    ops: Channel
     asker: Person
     colleague: Person
     lead: Person
@@ -58,7 +59,10 @@ class Office:
         return [shown for shown in self.by_june(root) if words in shown.text]
 
     def status(self, root: Message) -> str:
-        key = (self.slack.app().id, self.orders.id, root.root)
+        return self.status_in(self.orders, root.root)
+
+    def status_in(self, channel: Channel, thread: str) -> str:
+        key = (self.slack.app().id, channel.id, thread)
         found = self.slack.world.sessions.get(key)
         return "" if found is None else found.status
 
@@ -66,6 +70,9 @@ class Office:
         return self.status(root) == "active" and not any(
             shown.streaming == "in_progress" for shown in self.by_june(root)
         )
+
+    def in_ops(self) -> list[Shown]:
+        return [shown for shown in self.slack.shown(self.ops) if shown.author == "june"]
 
     def card(self, root: Message) -> Shown | None:
         return next((shown for shown in self.by_june(root) if shown.buttons), None)
@@ -88,6 +95,7 @@ async def open_office() -> AsyncGenerator[Office]:
         yield Office(
             slack=slack,
             june=place.june,
+            ops=acme.channel("ops", [place.june, asker, colleague, lead, second]),
             orders=acme.channel("orders", [place.june, asker, colleague, lead, second, outsider]),
             asker=asker,
             colleague=colleague,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gateway.cli.demo import proof
 from gateway.cli.demo.crowd import crowd
+from gateway.cli.demo.digest import digest
 from gateway.cli.demo.hosting import HostProcess
 from gateway.cli.demo.office import Office
 from gateway.cli.demo.slack_scenes import mention, refund
@@ -31,6 +32,8 @@ async def play(stage: Stage, host: HostProcess, office: Office, state: Path) -> 
         await denied(theatre)
         stage.scene(4, "Many conversations, one crash in the middle")
         await crowd(theatre)
+        stage.scene(5, "A digest by cron, and a crash just before its time")
+        await digest(theatre, office)
 
 
 async def denied(on: Theatre) -> None:

@@ -28,7 +28,7 @@ async def mention(on: Theatre, office: Office) -> None:
     await office.until("an answer", lambda: bool(office.saying(root, "1042")) and _quiet(office))
     await office.until("the end of it", lambda: office.at_rest(root))
     answer = office.saying(root, "Order 1042")
-    _show(on, answer)
+    show(on, answer)
     calls = [call.method for call in slack.journal.calls if call.applied]
     streams = STREAM in calls
     on.stage.that(
@@ -85,7 +85,7 @@ async def _cut_short(on: Theatre, office: Office, root: Message) -> None:
     session, turn_id = office.session(root), f"slack:{office.june.key}:{turn.channel}:{turn.ts}"
     whole = text_of((await on.snapshot(session, turn_id)).get("text"))
     shown = office.saying(root, "Order 1044")
-    _show(on, shown)
+    show(on, shown)
     seen = [message.text for message in shown]
     on.stage.that(
         "one answer, and it is whole",
@@ -99,7 +99,7 @@ async def refund(on: Theatre, office: Office) -> None:
     root = await office.asker.say(office.orders, "@june refund 1042, it arrived broken")
     await office.until("a card", lambda: office.card(root) is not None)
     card = next(shown for shown in office.by_june(root) if shown.buttons)
-    _show(on, [card])
+    show(on, [card])
     buttons = [button.label for button in card.buttons]
     on.stage.that(
         "the card shows what would run, and who decides",
@@ -130,7 +130,7 @@ async def refund(on: Theatre, office: Office) -> None:
 
     await office.until("an answer", lambda: bool(office.saying(root, "Refunded $42.50")))
     await office.until("the end of it", lambda: office.at_rest(root))
-    _show(on, office.saying(root, "Refunded $42.50"))
+    show(on, office.saying(root, "Refunded $42.50"))
     await office.until("a card without buttons", lambda: office.card(root) is None)
     paid = proof.refunds(on.state)
     on.stage.that(
@@ -178,7 +178,7 @@ def _quiet(office: Office) -> bool:
     return all(sent.over for sent in office.slack.journal.deliveries)
 
 
-def _show(on: Theatre, messages: list[Shown]) -> None:
+def show(on: Theatre, messages: list[Shown]) -> None:
     """Messages as they stand on the screen: their timeline, their words, their buttons in a row."""
     for message in messages:
         for task in message.tasks:

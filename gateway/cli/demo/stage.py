@@ -61,8 +61,8 @@ class Stage:
         """A line of a reply's timeline."""
         self._block("", f"{'✗' if status == 'error' else '▸'} {title}", "", "dim")
 
-    def crash(self, when: str) -> None:
-        self._out.say(("  " + self._fill(f"── kill -9 {when}; started again "), "magenta"))
+    def crash(self, when: str, then: str = "started again") -> None:
+        self._out.say(("  " + self._fill(f"── kill -9 {when}; {then} "), "magenta"))
 
     def prove(self, proven: Proven) -> None:
         if proven.held:

@@ -40,9 +40,9 @@ class Theatre:
         if not await client.ready(PATIENCE):
             raise Problem("demo", "the host doesn't become ready", fix="gateway demo --keep")
 
-    async def crash(self, when: str) -> None:
+    async def crash(self, when: str, then: str = "started again") -> None:
         await self.host.kill()
-        self.stage.crash(when)
+        self.stage.crash(when, then)
         with self.stage.waiting("starting again…"):
             await self.start()
 

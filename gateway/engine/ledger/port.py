@@ -19,10 +19,12 @@ from gateway.engine.ledger.rows import (
     Asked,
     Delivery,
     DeliveryState,
+    Document,
     FileRow,
     InboxRow,
     Installation,
     Known,
+    OccurrenceRow,
     Part,
     Receipt,
     Retention,
@@ -166,6 +168,30 @@ class Ledger(Protocol):
         ...
 
     async def file(self, id: str) -> bytes | None:  # noqa: A002
+        ...
+
+    async def document(self, kind: str, key: str) -> Document | None:
+        """``None`` also for one that has expired."""
+        ...
+
+    async def documents(self, kind: str, limit: int = 200) -> Sequence[Document]:
+        """Those of a kind by key, expired ones left out."""
+        ...
+
+    async def put_document(self, row: Document, expected: int | None) -> bool:
+        """Keep a document if the one held has the version ``expected`` (``None``: if there is none).
+        It is kept under the next version, whatever ``row`` says. ``False``: nothing written."""
+        ...
+
+    async def drop_document(self, kind: str, key: str, expected: int | None = None) -> bool:
+        """Drop a document, or only the one of that version. ``False``: there was none to drop, so
+        that of several who use it up one alone does."""
+        ...
+
+    async def occurrences(
+        self, agent: str, schedule: str | None = None, limit: int = 50
+    ) -> Sequence[OccurrenceRow]:
+        """The ticks of an agent's schedules, the latest due first."""
         ...
 
     async def forget(self, before: Retention) -> int:

@@ -26,6 +26,8 @@ there, but not saying what it should. ``open``: a message that is rewritten. ``f
 
 BindingKind = Literal["thread", "root", "post"]
 InstallationState = Literal["active", "revoked", "uninstalled"]
+Outcome = Literal["fired", "skipped", "failed"]
+"""What came of a schedule's tick: a turn, nothing on purpose, or nothing although it should have."""
 
 
 # -- the way out -----------------------------------------------------------------------------------
@@ -241,6 +243,36 @@ class FileRow:
 
 
 @struct(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A small thing that the host keeps, by kind and key: the state of a schedule, a user, a web
+    session, a link for one use. ``version`` rises with every save. From ``expires`` on, by the
+    store's clock, it is as if it weren't there."""
+
+    kind: str
+    key: str
+    version: int = 0
+    body: JsonObject
+    expires: Millis | None = None
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class OccurrenceRow:
+    """One tick of a schedule and what came of it. ``session`` and ``turn_id`` are those of the turn
+    it began, if it did and if that is still known."""
+
+    agent: str
+    schedule: str
+    due: Millis
+    outcome: Outcome
+    turn: TurnRow | None
+    turn_id: str | None
+    session: str | None
+    by: str
+    why: str
+    at: Millis
+
+
+@struct(frozen=True, slots=True, kw_only=True)
 class Retention:
     """What may be forgotten: rows whose last use is before these moments, ``limit`` of each kind at a
     time. Open work is kept however old it is."""
@@ -253,4 +285,7 @@ class Retention:
     places: Millis
     pairs: Millis
     files: Millis
+    documents: Millis
+    """Documents that expired before."""
+    occurrences: Millis
     limit: int = 1000

@@ -169,6 +169,27 @@ class Held:
     at: Millis
 
 
+@struct(frozen=True, slots=True, kw_only=True)
+class OccurrenceKept:
+    """What came of a schedule's tick. A tick has one outcome: a second one raises
+    ``DuplicateClaimError`` and nothing of its transaction is kept."""
+
+    TABLE: ClassVar[str] = "occurrences"
+    agent: str
+    schedule: str
+    due: Millis
+    outcome: Literal["fired", "skipped", "failed"]
+    turn: TurnRow | None = None
+    by: str
+    why: str = ""
+    at: Millis
+
+    @property
+    def key(self) -> str:
+        """How the refusal of a second one names it."""
+        return f"tick:{self.agent}:{self.schedule}:{self.due}"
+
+
 COMPANIONS: tuple[type[Companion], ...] = (Claim, UsageRow, Audit, Reservation)
 WAYS: tuple[type[Companion], ...] = (
     VerdictMade,
@@ -177,4 +198,5 @@ WAYS: tuple[type[Companion], ...] = (
     PlaceBound,
     PairSeen,
     Held,
+    OccurrenceKept,
 )

@@ -52,16 +52,16 @@ class Registry:
     def check_delivers(self, source: str | None) -> None:
         """Raises ``DeliverUnsupportedError`` where nothing is delivered, or nothing of this source;
         so early that nothing has been started or answered."""
+        settings = "" if source is None else needed(self.missing.get(source, ()))
+        fix = f"set {settings}" if settings else SHOW_IT
         if not self.works:
             raise DeliverUnsupportedError(
                 "this host has no channel that could deliver; nothing was started or answered",
-                fix=SHOW_IT,
+                fix=fix,
             )
         if source is not None and source not in self.channels:
-            settings = needed(self.missing.get(source, ()))
             raise DeliverUnsupportedError(
-                f"no channel {source!r} is mounted here; nothing was started or answered",
-                fix=f"set {settings}" if settings else SHOW_IT,
+                f"no channel {source!r} is mounted here; nothing was started or answered", fix=fix
             )
 
 

@@ -6,18 +6,26 @@ from channels.protocol import ChannelContext
 from gateway.engine.runtime import Runtime
 from gateway.host.channels.context import ChannelRoom, Surroundings
 from gateway.host.channels.equipping import budgets
-from gateway.host.channels.lifecycle import Lifecycle
+from gateway.host.channels.lifecycle import Lifecycle, Worker
 from gateway.host.channels.waking import WakingSink
 from gateway.intake.inbox import Inbox
 from gateway.intake.receive import Intake
 from gateway.outbox.pacing import Budgets
+from gateway.outbox.sweep import Sweeping
 from gateway.outbox.worker import Outbox
 
 
 class Ways:
-    """For the mounted channels of one agent. Start it once the runtime runs, stop it before that."""
+    """For the mounted channels of one agent, and its schedules. Start it once the runtime runs, stop
+    it before that."""
 
-    def __init__(self, runtime: Runtime, agent: str, around: Surroundings) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        agent: str,
+        around: Surroundings,
+        schedules: Worker | None = None,
+    ) -> None:
         channels = around.registry.channels
         self._runtime = runtime
         self._outbox = Outbox(
@@ -46,10 +54,16 @@ class Ways:
             )
             for source, channel in channels.items()
         }
+        workers: dict[str, Worker] = {"outbox": self._outbox, "inbox": inbox} if channels else {}
+        workers["retention"] = Sweeping(
+            runtime.store.ledger, runtime.owner, runtime.clock, around.waits
+        )
+        if schedules is not None:
+            workers["schedules"] = schedules
         self._lifecycle = Lifecycle(
             around.registry,
             self._room,
-            {"outbox": self._outbox, "inbox": inbox},
+            workers,
             self._outbox.drain,
             around.waits,
         )
@@ -61,7 +75,7 @@ class Ways:
     async def start(self) -> None:
         if isinstance(self._runtime.sink, WakingSink):
             self._runtime.sink.wake = self._outbox.wake
-        self._registry.works = True
+        self._registry.works = bool(self._registry.channels)
         await self._lifecycle.start()
 
     async def stop(self) -> None:

@@ -66,19 +66,22 @@ async def status(call: Call) -> web.StreamResponse:
     health = api.runtime.health()
     waiting = await api.runtime.store.list_requests(limit=COUNTED)
     dead = await api.runtime.store.ledger.deliveries(state="dead", limit=COUNTED)
+    lag, troubles = (0.0, []) if api.schedules is None else await api.schedules.lag()
+    failing = [f"schedule {name} fails: {why}" for name, why in troubles]
     channels: list[Json] = [
         _channel(api, name) for name in sorted({*api.channels, *api.registry.missing})
     ]
     return json_response(
         {
             "ready": ready,
-            "problems": [*problems],
+            "problems": [*problems, *api.mistakes, *failing],
             "draining": api.draining or health.draining,
             "running": health.running,
             "queued": health.queued,
             "approvals": len(waiting),
             "oldest_approval": waiting[0].request.created_at if waiting else None,
             "dead_deliveries": len(dead),
+            "schedule_lag": lag,
             "agents": [*api.agents()],
             "store": api.runtime.store.dialect,
             "channels": channels,
@@ -108,6 +111,7 @@ async def metrics(call: Call) -> web.StreamResponse:
     }
     try:
         waiting = await api.runtime.store.list_requests(limit=COUNTED)
+        behind = None if api.schedules is None else await api.schedules.lag()
     except GatewayError:
         pass  # a store that is down shows in gateway_ready; the counters are still true
     else:
@@ -115,6 +119,10 @@ async def metrics(call: Call) -> web.StreamResponse:
         age = seconds_since(oldest, api.runtime.clock.now())
         gauges["gateway_approvals_pending"] = ("Requests that wait.", float(len(waiting)))
         gauges["gateway_approval_oldest_seconds"] = ("Age of the oldest request.", age)
+        if behind is not None:
+            about = "Seconds since the oldest tick that nobody saw to was due."
+            gauges["gateway_schedule_lag_seconds"] = (about, behind[0])
+            gauges["gateway_schedules_failing"] = ("Schedules that fail.", float(len(behind[1])))
     text = api.metrics.text(gauges)
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 

@@ -52,7 +52,7 @@ PLAIN = frozenset({"write_messages", "write_steps", "write_rows"})
 BESIDE = frozenset(
     {"write_editions", "write_claims"}
     | {"write_verdicts", "write_revised", "write_deliveries", "write_marks"}
-    | {"write_places", "write_inbox", "write_pairs"}
+    | {"write_places", "write_inbox", "write_pairs", "write_occurrences"}
 )
 
 

@@ -109,6 +109,12 @@ class Reads:
         found = await self._link.fetch(SQL["list_requests"], limit)
         return [request_summary_from(row) for row in found]
 
+    async def list_past_requests(
+        self, *, decided: bool, limit: int = 50
+    ) -> Sequence[RequestSummary]:
+        found = await self._link.fetch(SQL["list_past_requests"], decided, limit)
+        return [request_summary_from(row) for row in found]
+
     async def list_audit(
         self,
         *,

@@ -24,7 +24,7 @@ from gateway.engine.records import (
     SessionView,
     Writes,
 )
-from gateway.stores.postgres.ledger.ways import DELIVERIES, MARKS, PAIRS, ways_of
+from gateway.stores.postgres.ledger.ways import DELIVERIES, MARKS, OCCURRENCES, PAIRS, ways_of
 from gateway.stores.postgres.parts import UPDATES, Cell, Part, Rows, parts_of
 from gateway.stores.postgres.text import MARK, NUL, optional, storable
 from gateway.stores.sql import load_queries
@@ -228,6 +228,8 @@ def _written(parts: tuple[tuple[Part, int], ...], numbers: _Numbers) -> str:
         written += SQL["written_marks"].replace("<after>", after)
     if PAIRS in kinds:
         written += SQL["written_pairs"]
+    if OCCURRENCES in kinds:
+        written += SQL["written_occurrences"]
     return written
 
 

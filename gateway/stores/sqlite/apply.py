@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from gateway.engine.errors import DuplicateClaimError, StaleAttemptError
 from gateway.engine.kinds import TurnRow
-from gateway.engine.records import NEW_TURN, Claim, Companion, Fence, Writes
+from gateway.engine.records import NEW_TURN, Claim, Companion, Fence, OccurrenceKept, Writes
 from gateway.engine.struct import replace
 from gateway.stores.sqlite.batch import Batch, joins
 from gateway.stores.sqlite.ledger.rows import statement
@@ -78,12 +78,11 @@ def _apply_rest(cursor: sqlite3.Cursor, writes: Writes) -> None:
 
 def _keep_companion(cursor: sqlite3.Cursor, companion: Companion) -> None:
     way = statement(companion)
-    if way is not None:
-        cursor.execute(*way)
-        return
-    sql, values = companion_inserts[companion.TABLE]
-    changed = cursor.execute(sql, values(companion)).rowcount
-    if changed == 0 and isinstance(companion, Claim):
+    if way is None:
+        sql, values = companion_inserts[companion.TABLE]
+        way = sql, values(companion)
+    changed = cursor.execute(*way).rowcount
+    if changed == 0 and isinstance(companion, Claim | OccurrenceKept):
         raise DuplicateClaimError(companion.key)
 
 

@@ -116,6 +116,12 @@ class ReadingStore:
     async def list_requests(self, *, limit: int = 50) -> Sequence[RequestSummary]:
         return list(map(_request_summary, await self._readers.all(SQL["list_requests"], limit)))
 
+    async def list_past_requests(
+        self, *, decided: bool, limit: int = 50
+    ) -> Sequence[RequestSummary]:
+        found = await self._readers.all(SQL["list_past_requests"], decided, limit)
+        return list(map(_request_summary, found))
+
     async def list_audit(
         self,
         *,

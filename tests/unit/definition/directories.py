@@ -32,7 +32,6 @@ GOOD = {
         ---
         cron: "0 9 * * 1-5"
         timezone: Europe/Paris
-        target: slack:C0123
         missed: skip
         within: 30m
         ---

@@ -59,7 +59,6 @@ def test_a_channel_is_made_of_the_environment_it_is_given(tmp_path: Path) -> Non
     root = write(tmp_path, {"channels/echo.py": ECHO, "channels/_shared.py": "x = 1\n"})
     loaded = load_agent(root, env={}, run_channels=True)
     assert list(loaded.channels) == ["echo"]
-    assert loaded.notes[0].file.endswith("schedules/daily.md"), "nothing is said of channels"
     made = loaded.channels["echo"]({"ECHO_WORD": "hey"})
     assert (made.source, getattr(made, "word", "")) == ("echo", "hey")
     with pytest.raises(ConfigError, match=r"channels/echo\.py needs ECHO_WORD, which") as caught:

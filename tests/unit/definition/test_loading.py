@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from gateway.definition import DefinitionError, Loaded, Reply, Target, load_agent
+from gateway.definition import DefinitionError, Loaded, Reply, load_agent
 from gateway.engine.errors import ConfigError, ModelError
 from gateway.engine.kinds import JsonObject
 from gateway.engine.model import Edition, ModelDelta, ModelReply, ModelRequest
@@ -57,15 +57,13 @@ def test_a_directory_becomes_an_agent(tmp_path: Path) -> None:
     agent = loaded.definition
     assert agent.name == "shop"
     assert agent.model.name == "claude-sonnet-5-5"
-    assert list(agent.tools) == ["find_order", "read_skill"]
+    assert list(agent.tools) == ["find_order", "read_skill", "nothing_to_report"]
     assert agent.instructions.startswith("You help.\n\n## Skills\n")
-    assert loaded.schedules["daily"].target == Target("slack", "C0123")
+    assert loaded.schedules["daily"].target is None
     assert loaded.schedules["daily"].within == timedelta(minutes=30)
     assert loaded.schedules["daily"].seed == "Write the digest."
     assert [skill.name for skill in loaded.skills] == ["returns"]
     assert loaded.warnings == ()
-    (note,) = loaded.notes
-    assert str(note) == f"{tmp_path}/schedules/daily.md: is valid; schedules don't run yet"
 
 
 def test_a_tool_is_named_like_its_file_and_private_files_are_skipped(tmp_path: Path) -> None:
@@ -94,7 +92,8 @@ def test_a_tool_is_named_like_its_file_and_private_files_are_skipped(tmp_path: P
     assert greet.name == "greet"
     assert greet.spec.name == "greet"
     assert greet.run() == "hello you find_order"
-    assert list(loaded.definition.tools) == ["find_order", "greet", "read_skill"]
+    names = ["find_order", "greet", "read_skill", "nothing_to_report"]
+    assert list(loaded.definition.tools) == names
 
 
 def test_a_tool_may_be_built_by_a_helper(tmp_path: Path) -> None:
@@ -139,6 +138,7 @@ def test_schedules_of_code(tmp_path: Path) -> None:
     loaded = load(
         tmp_path,
         {
+            "channels/slack.py": "def channel(env): ...",
             "schedules/month_end.py": """
                 from gateway import Schedule, Target
 

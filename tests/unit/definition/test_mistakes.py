@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from gateway.definition import DefinitionError, load_agent
-from gateway.engine.errors import ConfigError
-from tests.unit.definition.directories import agent_py, write
-
-
-@dataclass
-class Case:
-    name: str
-    files: dict[str, str | None]
-    problem: str
-    """``file:line: message``, as far as it is given here."""
-    fix: str = ""
-    others: list[str] = field(default_factory=list[str])
+from tests.unit.definition.directories import agent_py
+from tests.unit.definition.mistakes import Case
 
 
 def tool_file(body: str, name: str = "extra") -> dict[str, str | None]:
@@ -28,10 +16,6 @@ def tool_file(body: str, name: str = "extra") -> dict[str, str | None]:
 
 def skill(head: str, body: str = "Do it.", folder: str = "extra") -> dict[str, str | None]:
     return {f"skills/{folder}/SKILL.md": f"---\n{head}\n---\n{body}\n"}
-
-
-def schedule(head: str, body: str = "Do it.") -> dict[str, str | None]:
-    return {"schedules/extra.md": f"---\n{head}\n---\n{body}\n"}
 
 
 SURFACE = '    surfaces={\n        "slack": Surface(%s),\n    },'
@@ -225,8 +209,11 @@ CASES = [
     ),
     Case(
         "the gateway's own tool",
-        {"tools/read_skill.py": ""},
+        {"tools/read_skill.py": "", "tools/nothing_to_report.py": ""},
         "tools/read_skill.py: takes the name of the gateway's own read_skill",
+        others=[
+            "tools/nothing_to_report.py: takes the name of the gateway's own nothing_to_report"
+        ],
     ),
     # skills
     Case("empty skill", {"skills/extra/": ""}, "skills/extra: has no SKILL.md", "SKILL.md"),
@@ -299,62 +286,6 @@ CASES = [
         {"skills/extra/SKILL.md": None, "instructions.md": None, "instructions.x.md/": ""},
         "instructions.x.md: names no source",
     ),
-    # schedules
-    Case("no cron", schedule("target: slack:C1"), "schedules/extra.md:1: has no cron"),
-    Case("four fields", schedule("cron: 0 9 * *"), "extra.md:2: has a cron that has 4 fields"),
-    Case("an hour too far", schedule("cron: 0 24 * * *"), "the hour '24', outside 0-23"),
-    Case(
-        "no number",
-        schedule("cron: 0 9 * * fun"),
-        "the day of week 'fun', which isn't a number or a",
-    ),
-    Case("backwards", schedule("cron: 0 9-5 * * *"), "the hour '9-5', a range that runs backwards"),
-    Case("step of nothing", schedule("cron: 0/0 9 * * *"), "the minute '0/0', whose step isn't"),
-    Case("a day that never comes", schedule("cron: 0 9 30 2 *"), "names a date that never comes"),
-    Case(
-        "an unquoted star",
-        schedule("cron: */5 * * * *"),
-        "schedules/extra.md:2: has front matter that isn't YAML",
-        'quotes: cron: "*/5 * * * *"',
-    ),
-    Case(
-        "an unknown zone",
-        schedule("cron: 0 9 * * *\ntimezone: Paris"),
-        "extra.md:3: names the unknown timezone 'Paris'",
-    ),
-    Case("a path for a zone", schedule("cron: 0 9 * * *\ntimezone: ../../etc"), "unknown timezone"),
-    Case(
-        "a target nowhere", schedule("cron: 0 9 * * *\ntarget: C0123"), "extra.md:3: has a target"
-    ),
-    Case(
-        "an unknown rule",
-        schedule("cron: 0 9 * * *\nmissed: lates"),
-        'extra.md:3: has missed: lates (did you mean "latest"?)',
-    ),
-    Case(
-        "a length of no time",
-        schedule("cron: 0 9 * * *\nwithin: soon"),
-        "extra.md:3: has within: soon",
-    ),
-    Case("no seed", schedule("cron: 0 9 * * *", ""), "extra.md:1: has no seed"),
-    Case("two seeds", schedule("cron: 0 9 * * *\nseed: A."), "extra.md:3: has a seed in its front"),
-    Case("a list for a cron", schedule("cron: [1]"), "extra.md:2: gives cron more than one value"),
-    Case(
-        "the same schedule twice",
-        {"schedules/daily.py": "x = 1\n"},
-        "schedules/daily.py: is a second schedule 'daily'",
-        "rename one of them",
-    ),
-    Case(
-        "a schedule of code without one", {"schedules/extra.py": "x = 1\n"}, "defines no schedule"
-    ),
-    Case(
-        "a schedule of code that can't run",
-        {
-            "schedules/extra.py": "from gateway import Schedule\n\nschedule = Schedule(cron='x', seed='s')\n"
-        },
-        "schedules/extra.py:3: has a cron that has 1 fields",
-    ),
     # the rest
     Case(
         "connections", {"connections/x.toml": ""}, "connections: isn't supported yet: MCP servers"
@@ -378,17 +309,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_mistake_is_named_with_its_place_and_its_fix(case: Case, tmp_path: Path) -> None:
-    root = write(tmp_path / "agent", case.files)
-    with pytest.raises(DefinitionError) as refusal:
-        load_agent(root, env={})
-    shown = f"{tmp_path}/"
-    problems = [str(problem).replace(shown, "") for problem in refusal.value.problems]
-    assert isinstance(refusal.value, ConfigError)
-    assert len(problems) == 1 + len(case.others), problems
-    assert all(problem.startswith("agent") for problem in problems)
-    found = next((problem for problem in problems if case.problem in problem), None)
-    assert found is not None, problems
-    assert case.fix in found
-    for other in case.others:
-        assert any(other in problem for problem in problems)
-    assert "_agent_directory_" not in "".join(problems), "the private name is nobody's business"
+    case.check(tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Asked
 from gateway.engine.ports import SessionStore
@@ -9,7 +11,7 @@ from gateway.engine.records import Claim, PairSeen, PlaceBound, VerdictMade
 from gateway.engine.records.companions import DAY
 from gateway.outbox import sweep as sweeping
 from gateway.testing.time import ScaledTime
-from tests.unit.outbox.kit import desk, working
+from tests.unit.outbox.kit import Desk, desk, working
 
 
 async def test_each_kind_has_its_age(store: SessionStore) -> None:
@@ -39,7 +41,16 @@ async def test_each_kind_has_its_age(store: SessionStore) -> None:
     ]
 
 
-async def test_an_outbox_forgets_by_itself_but_nothing_that_is_open(memory: SessionStore) -> None:
+async def swept(made: Desk) -> None:
+    """Let somebody keep sweeping for long enough."""
+    sweeper = sweeping.Sweeping(made.ledger, "host-a", made.hand.clock, made.time)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(sweeper.run())
+        await made.time.sleep(sweeping.FIRST + 10)
+        running.cancel()
+
+
+async def test_what_is_old_is_forgotten_but_nothing_that_is_open(memory: SessionStore) -> None:
     async with desk(memory, runs=False) as made:
         await made.start("hello", "t1")
         await made.start("approve", "t2", session="s2")
@@ -47,9 +58,7 @@ async def test_an_outbox_forgets_by_itself_but_nothing_that_is_open(memory: Sess
             await made.until("t1", "done")
             await made.until("t2", "resting")
         made.hand.pass_hours(24 * 91)
-        made.outbox._next_lapses = 0
-        async with working(made.outbox):
-            await made.time.sleep(sweeping.FIRST + 10)
+        await swept(made)
         assert await made.ledger.deliveries(turn_id="t1") == []
         assert (await made.row("t2")).state == "resting"
 
@@ -61,6 +70,5 @@ async def test_of_several_hosts_one_sweeps(memory: SessionStore) -> None:
             await made.until("t1", "done")
         made.hand.pass_hours(24 * 91)
         assert await memory.ledger.hold("retention", "host-b", Millis(60_000))
-        async with working(made.outbox):
-            await made.time.sleep(sweeping.FIRST + 10)
+        await swept(made)
         assert len(await made.ledger.deliveries(turn_id="t1")) == 1

@@ -16,10 +16,12 @@ from gateway.engine.ledger import (
     Asked,
     Delivery,
     DeliveryState,
+    Document,
     FileRow,
     InboxRow,
     Installation,
     Known,
+    OccurrenceRow,
     Part,
     Receipt,
     Retention,
@@ -27,14 +29,17 @@ from gateway.engine.ledger import (
 )
 from gateway.engine.records import Companion
 from gateway.engine.struct import replace
+from gateway.engine.wire.text import dumps
 from gateway.stores.postgres.ledger.rows import (
     binding_columns,
     delivery_from,
+    document_from,
     file_cells,
     inbox_from,
     installation_cells,
     installation_from,
     known_from,
+    occurrence_from,
     part_columns,
     verdict_from,
 )
@@ -227,6 +232,31 @@ class PostgresLedger:
         row = await self._one("file", storable(id))
         return None if row is None else row[0]
 
+    async def document(self, kind: str, key: str) -> Document | None:
+        row = await self._one("document", storable(kind), storable(key))
+        return None if row is None else document_from(row)
+
+    async def documents(self, kind: str, limit: int = 200) -> Sequence[Document]:
+        return [document_from(row) for row in await self._all("documents", storable(kind), limit)]
+
+    async def put_document(self, row: Document, expected: int | None) -> bool:
+        query = "insert_document" if expected is None else "save_document"
+        name = (storable(row.kind), storable(row.key))
+        body = storable(dumps(row.body))
+        return bool(await self._write(query, *name, (expected or 0) + 1, body, row.expires))
+
+    async def drop_document(self, kind: str, key: str, expected: int | None = None) -> bool:
+        return bool(await self._write("drop_document", storable(kind), storable(key), expected))
+
+    async def occurrences(
+        self, agent: str, schedule: str | None = None, limit: int = 50
+    ) -> Sequence[OccurrenceRow]:
+        if schedule is None:
+            rows = await self._all("occurrences", storable(agent), limit)
+        else:
+            rows = await self._all("occurrences_of", storable(agent), storable(schedule), limit)
+        return [occurrence_from(row) for row in rows]
+
     async def forget(self, before: Retention) -> int:
         """Each kind by itself: what is old stays old, and none holds up another."""
         gone = 0
@@ -238,6 +268,8 @@ class PostgresLedger:
             ("places", before.places),
             ("pairs", before.pairs),
             ("files", before.files),
+            ("documents", before.documents),
+            ("occurrences", before.occurrences),
         ):
             gone += _count(await self._write(f"forget_{name}", end, before.limit))
         return gone

@@ -9,10 +9,12 @@ from gateway.engine.ledger import (
     Binding,
     Claimed,
     Delivery,
+    Document,
     FileRow,
     InboxRow,
     Installation,
     Known,
+    OccurrenceRow,
     Pair,
     Part,
     VerdictRow,
@@ -30,6 +32,8 @@ _PAIR = names_of(Pair)
 _INSTALLATION = names_of(Installation)
 _BINDING = ("place", "agent", "session", "turn", "kind", "at")
 _FILE = names_of(FileRow)
+_DOCUMENT = names_of(Document)
+_OCCURRENCE = names_of(OccurrenceRow)
 
 
 # -- read ------------------------------------------------------------------------------------------
@@ -59,6 +63,16 @@ def known_from(cells: Cells) -> Known:
 
 def installation_from(cells: Cells) -> Installation:
     return Installation(**values_of(_INSTALLATION, cells))
+
+
+def document_from(cells: Cells) -> Document:
+    values = values_of(_DOCUMENT, cells)
+    values["body"] = loads(values["body"])
+    return Document(**values)
+
+
+def occurrence_from(cells: Cells) -> OccurrenceRow:
+    return OccurrenceRow(**values_of(_OCCURRENCE, cells))
 
 
 # -- written ---------------------------------------------------------------------------------------

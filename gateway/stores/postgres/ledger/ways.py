@@ -18,6 +18,7 @@ from gateway.engine.records import (
     DeliveryMark,
     DeliveryOpened,
     Held,
+    OccurrenceKept,
     PairSeen,
     PlaceBound,
     VerdictMade,
@@ -60,6 +61,11 @@ INBOX = declared(
 PAIRS = declared(
     "pairs", "pair text, reset boolean, span bigint, at bigint", read="pair reset window at"
 )
+_TICK = attrgetter("agent", "schedule", "due")
+OCCURRENCES = declared(
+    "occurrences",
+    "agent text, schedule text, due bigint, outcome text, turn bigint, by text, why text, at bigint",
+)
 
 
 def ways_of(companions: Sequence[Companion]) -> Parts:
@@ -76,6 +82,7 @@ def ways_of(companions: Sequence[Companion]) -> Parts:
         (PLACES, first_places(_of(PlaceBound, ways))),
         (INBOX, [_kept(rows[0]) for rows in _by(ways, Held, "source", "event_id")]),
         (PAIRS, _of(PairSeen, ways)),
+        (OCCURRENCES, sorted(_of(OccurrenceKept, ways), key=_TICK)),
     ]
     return [(part, rows) for part, rows in kinds if rows]
 

@@ -77,6 +77,20 @@ pairs_ (<columns>) AS (SELECT <cells> FROM <held>, <rows>)
 -- name: written_pairs
 , (SELECT count(gw.see_pair(p.pair, p.reset, p.span, p.at)) FROM pairs_ p)
 
+-- name: write_occurrences
+ticks_ (<columns>) AS (SELECT <cells> FROM <held>, <rows>),
+occurrences_ AS (
+  INSERT INTO gw.occurrences (<columns>) SELECT <columns> FROM ticks_
+  ON CONFLICT (agent, schedule, due) DO NOTHING RETURNING agent, schedule, due
+)
+
+-- A tick has one outcome: the write falls with a second one.
+-- name: written_occurrences
+, (SELECT gw.refuse_claim(concat_ws(':', 'tick', k.agent, k.schedule, k.due))
+  FROM ticks_ k LEFT JOIN occurrences_ o USING (agent, schedule, due)
+  WHERE (SELECT count(*) FROM ticks_) <> (SELECT count(*) FROM occurrences_)
+  ORDER BY o.due NULLS FIRST LIMIT 1)
+
 -- ---------------------------------------------------------------------------------- the way in
 -- name: verdict_columns
 v.source, v.event_id, v.verdict, v.rule, v.place, v.speaker, s.agent, s.key, t.turn_id, v.said,
@@ -332,6 +346,44 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING
 -- name: file
 SELECT body FROM gw.files WHERE id = $1
 
+-- name: document_columns
+kind, key, version, body, expires
+
+-- name: unexpired
+(expires IS NULL OR expires > {now})
+
+-- name: document
+SELECT {document_columns} FROM gw.documents WHERE kind = $1 AND key = $2 AND {unexpired}
+
+-- name: documents
+SELECT {document_columns} FROM gw.documents WHERE kind = $1 AND {unexpired} ORDER BY key LIMIT $2
+
+-- One that has expired is as good as none.
+-- name: insert_document
+INSERT INTO gw.documents AS d ({document_columns}) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (kind, key) DO UPDATE
+SET version = excluded.version, body = excluded.body, expires = excluded.expires
+WHERE d.expires <= {now} RETURNING version
+
+-- name: save_document
+UPDATE gw.documents SET version = $3, body = $4, expires = $5
+WHERE kind = $1 AND key = $2 AND version = $3 - 1 AND {unexpired} RETURNING version
+
+-- name: drop_document
+DELETE FROM gw.documents
+WHERE kind = $1 AND key = $2 AND ($3::bigint IS NULL OR version = $3) AND {unexpired}
+RETURNING version
+
+-- name: occurrence_answer
+SELECT o.agent, o.schedule, o.due, o.outcome, o.turn, t.turn_id, s.key, o."by", o.why, o.at
+FROM gw.occurrences o LEFT JOIN gw.turns t ON t.id = o.turn LEFT JOIN gw.sessions s ON s.id = t.session
+
+-- name: occurrences
+{occurrence_answer} WHERE o.agent = $1 ORDER BY o.due DESC, o.schedule LIMIT $2
+
+-- name: occurrences_of
+{occurrence_answer} WHERE o.agent = $1 AND o.schedule = $2 ORDER BY o.due DESC LIMIT $3
+
 -- ------------------------------------------------------------------------------------ retention
 -- What is in use at this moment is not old.
 -- name: forget_claims
@@ -377,4 +429,21 @@ WITH old AS (
   LIMIT $2 FOR UPDATE SKIP LOCKED
 ), gone AS (DELETE FROM gw.deliveries d USING old WHERE d.id = old.id RETURNING d.id),
 parts_ AS (DELETE FROM gw.parts p USING gone WHERE p.delivery = gone.id)
+SELECT count(*) FROM gone
+
+-- name: forget_documents
+WITH old AS (
+  SELECT kind, key FROM gw.documents WHERE expires <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM gw.documents d USING old WHERE d.kind = old.kind AND d.key = old.key RETURNING 1
+)
+SELECT count(*) FROM gone
+
+-- name: forget_occurrences
+WITH old AS (
+  SELECT agent, schedule, due FROM gw.occurrences WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM gw.occurrences o USING old
+  WHERE (o.agent, o.schedule, o.due) = (old.agent, old.schedule, old.due) RETURNING 1
+)
 SELECT count(*) FROM gone

@@ -47,6 +47,12 @@ INSERT INTO gw_inbox (source, event_id, kind, body, state, next_try, at)
 VALUES (?1, ?2, ?3, ?4, 'due', coalesce(?5, ?6), ?6)
 ON CONFLICT (source, event_id) DO NOTHING
 
+-- A tick has one outcome: no row is changed by a second one.
+-- name: occurrence_kept
+INSERT INTO gw_occurrences (agent, schedule, due, outcome, turn, "by", why, at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, schedule, due) DO NOTHING
+
 -- ---------------------------------------------------------------------------------- the way in
 -- name: verdict_columns
 v.source, v.event_id, v.verdict, v.rule, v.place, v.speaker, s.agent, s.key, t.turn_id, v.said,
@@ -267,6 +273,43 @@ ON CONFLICT (id) DO NOTHING
 -- name: file
 SELECT body FROM gw_files WHERE id = ?
 
+-- name: document_columns
+kind, key, version, body, expires
+
+-- name: unexpired
+(expires IS NULL OR expires > {now})
+
+-- name: document
+SELECT {document_columns} FROM gw_documents WHERE kind = ? AND key = ? AND {unexpired}
+
+-- name: documents
+SELECT {document_columns} FROM gw_documents WHERE kind = ? AND {unexpired} ORDER BY key LIMIT ?
+
+-- One that has expired is as good as none.
+-- name: insert_document
+INSERT INTO gw_documents AS d ({document_columns}) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (kind, key) DO UPDATE
+SET version = excluded.version, body = excluded.body, expires = excluded.expires
+WHERE d.expires <= {now}
+
+-- name: save_document
+UPDATE gw_documents SET version = ?3, body = ?4, expires = ?5
+WHERE kind = ?1 AND key = ?2 AND version = ?3 - 1 AND {unexpired}
+
+-- name: drop_document
+DELETE FROM gw_documents
+WHERE kind = ?1 AND key = ?2 AND (?3 IS NULL OR version = ?3) AND {unexpired}
+
+-- name: occurrence_answer
+SELECT o.agent, o.schedule, o.due, o.outcome, o.turn, t.turn_id, s.key, o."by", o.why, o.at
+FROM gw_occurrences o LEFT JOIN gw_turns t ON t.id = o.turn LEFT JOIN gw_sessions s ON s.id = t.session
+
+-- name: occurrences
+{occurrence_answer} WHERE o.agent = ? ORDER BY o.due DESC, o.schedule LIMIT ?
+
+-- name: occurrences_of
+{occurrence_answer} WHERE o.agent = ? AND o.schedule = ? ORDER BY o.due DESC LIMIT ?
+
 -- Who held them is gone: the lock file says so. Rows that had a sender stay with a lapsed lease, so
 -- that whoever takes them knows that they were cut off.
 -- name: void_deliveries
@@ -308,3 +351,11 @@ DELETE FROM gw_pairs WHERE pair IN (SELECT pair FROM gw_pairs WHERE last_at < ?1
 
 -- name: forget_files
 DELETE FROM gw_files WHERE id IN (SELECT id FROM gw_files WHERE at < ?1 LIMIT ?2)
+
+-- name: forget_documents
+DELETE FROM gw_documents WHERE (kind, key) IN (
+  SELECT kind, key FROM gw_documents WHERE expires <= ?1 LIMIT ?2)
+
+-- name: forget_occurrences
+DELETE FROM gw_occurrences WHERE (agent, schedule, due) IN (
+  SELECT agent, schedule, due FROM gw_occurrences WHERE at < ?1 LIMIT ?2)

@@ -247,6 +247,12 @@ FROM gw_requests r JOIN gw_turns t ON t.id = r.turn JOIN gw_sessions s ON s.id =
 WHERE r.outcome IS NULL AND t.state = 'suspended'
 ORDER BY r.created_at, r.row LIMIT ?
 
+-- name: list_past_requests
+SELECT s.agent, s.key, {vote_count}, {request_columns}
+FROM gw_requests r JOIN gw_turns t ON t.id = r.turn JOIN gw_sessions s ON s.id = t.session
+WHERE r.outcome IS NOT NULL AND (r.outcome NOT IN ('expired', 'cancelled')) = ?1
+ORDER BY r.row DESC LIMIT ?2
+
 -- name: due
 SELECT s.agent, s.key, {request_columns}
 FROM gw_requests r JOIN gw_turns t ON t.id = r.turn JOIN gw_sessions s ON s.id = t.session

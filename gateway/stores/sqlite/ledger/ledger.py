@@ -12,10 +12,12 @@ from gateway.engine.ledger import (
     Asked,
     Delivery,
     DeliveryState,
+    Document,
     FileRow,
     InboxRow,
     Installation,
     Known,
+    OccurrenceRow,
     Part,
     Receipt,
     Retention,
@@ -27,8 +29,10 @@ from gateway.stores.sqlite.ledger import work
 from gateway.stores.sqlite.ledger.rows import (
     listed,
     read_deliveries,
+    read_document,
     read_installation,
     read_known,
+    read_occurrence,
     read_verdict,
 )
 from gateway.stores.sqlite.readers import Readers
@@ -188,6 +192,30 @@ class SqliteLedger:
     async def file(self, id: str) -> bytes | None:  # noqa: A002 - the seam's name
         row = await self._one("file", id)
         return None if row is None else row[0]
+
+    async def document(self, kind: str, key: str) -> Document | None:
+        row = await self._one("document", kind, key)
+        return read_document(row) if row else None
+
+    async def documents(self, kind: str, limit: int = 200) -> Sequence[Document]:
+        return [read_document(row) for row in await self._all("documents", kind, limit)]
+
+    async def put_document(self, row: Document, expected: int | None) -> bool:
+        act = partial(work.put_document, row=row, expected=expected)
+        return cast("bool", await self._act(act))
+
+    async def drop_document(self, kind: str, key: str, expected: int | None = None) -> bool:
+        act = partial(work.drop_document, kind=kind, key=key, expected=expected)
+        return cast("bool", await self._act(act))
+
+    async def occurrences(
+        self, agent: str, schedule: str | None = None, limit: int = 50
+    ) -> Sequence[OccurrenceRow]:
+        if schedule is None:
+            rows = await self._all("occurrences", agent, limit)
+        else:
+            rows = await self._all("occurrences_of", agent, schedule, limit)
+        return [read_occurrence(row) for row in rows]
 
     async def forget(self, before: Retention) -> int:
         return cast("int", await self._act(partial(work.forget, before=before)))

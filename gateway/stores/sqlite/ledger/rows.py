@@ -11,10 +11,12 @@ from gateway.engine.ledger import (
     Binding,
     Claimed,
     Delivery,
+    Document,
     FileRow,
     InboxRow,
     Installation,
     Known,
+    OccurrenceRow,
     Pair,
     Part,
     VerdictRow,
@@ -24,6 +26,7 @@ from gateway.engine.records import (
     DeliveryMark,
     DeliveryOpened,
     Held,
+    OccurrenceKept,
     PairSeen,
     PlaceBound,
     VerdictMade,
@@ -65,6 +68,12 @@ def _delivery(rows: list[Row]) -> Delivery:
 read_verdict = reader(VerdictRow)
 read_inbox = reader(InboxRow)
 read_installation = reader(Installation, "org")
+read_occurrence = reader(OccurrenceRow)
+
+
+def read_document(row: Row) -> Document:
+    kind, key, version, body, expires = row
+    return Document(kind=kind, key=key, version=version, body=loads(body), expires=expires)
 
 
 def read_known(rows: Iterable[Row]) -> Known:
@@ -93,6 +102,7 @@ def read_known(rows: Iterable[Row]) -> Known:
 # -- writing what commits with a fact --------------------------------------------------------------
 _verdict_made: Values = attrgetter(*names(VerdictMade))
 _place_bound: Values = attrgetter(*names(PlaceBound))
+_occurrence_kept: Values = attrgetter(*names(OccurrenceKept))
 
 
 def _opened(row: DeliveryOpened) -> Row:
@@ -112,12 +122,13 @@ def statement(row: Companion) -> tuple[str, Row] | None:
             return SQL["delivery_mark"], (row.turn, row.at)
         case PlaceBound():
             return SQL["place_bound"], _place_bound(row)
-        case PairSeen(reset=True):
-            return SQL["pair_reset"], (row.pair,)
         case PairSeen():
-            return SQL["pair_seen"], (row.pair, row.window, row.at)
+            seen = SQL["pair_seen"], (row.pair, row.window, row.at)
+            return (SQL["pair_reset"], (row.pair,)) if row.reset else seen
         case Held():
             given = (row.source, row.event_id, row.kind, row.body, row.next_try, row.at)
             return SQL["held"], given
+        case OccurrenceKept():
+            return SQL["occurrence_kept"], _occurrence_kept(row)
         case _:
             return None

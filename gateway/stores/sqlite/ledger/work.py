@@ -14,6 +14,7 @@ from gateway.engine.kinds import Millis
 from gateway.engine.ledger import (
     Binding,
     Delivery,
+    Document,
     FileRow,
     InboxRow,
     Installation,
@@ -23,6 +24,7 @@ from gateway.engine.ledger import (
 )
 from gateway.engine.records import NEW_TURN, Companion, PlaceBound, Writes
 from gateway.engine.struct import replace
+from gateway.engine.wire.text import dumps
 from gateway.stores.sqlite.apply import apply
 from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.ledger.rows import (
@@ -176,6 +178,16 @@ def save_installation(cursor: sqlite3.Cursor, row: Installation, expected: int |
     return cursor.execute(SQL[statement], given).rowcount > 0
 
 
+def put_document(cursor: sqlite3.Cursor, row: Document, expected: int | None) -> bool:
+    statement = "insert_document" if expected is None else "save_document"
+    given = (row.kind, row.key, (expected or 0) + 1, dumps(row.body), row.expires)
+    return cursor.execute(SQL[statement], given).rowcount > 0
+
+
+def drop_document(cursor: sqlite3.Cursor, kind: str, key: str, expected: int | None) -> bool:
+    return cursor.execute(SQL["drop_document"], (kind, key, expected)).rowcount > 0
+
+
 def keep_file(cursor: sqlite3.Cursor, row: FileRow, body: bytes) -> None:
     cursor.execute(SQL["keep_file"], (*file_values(row), body))
 
@@ -189,6 +201,8 @@ def forget(cursor: sqlite3.Cursor, before: Retention) -> int:
         ("places", before.places),
         ("pairs", before.pairs),
         ("files", before.files),
+        ("documents", before.documents),
+        ("occurrences", before.occurrences),
     ):
         gone += cursor.execute(SQL[f"forget_{name}"], (end, before.limit)).rowcount
     old = cursor.execute(SQL["old_deliveries"], (before.deliveries, before.limit)).fetchall()

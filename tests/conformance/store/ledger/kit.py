@@ -108,5 +108,7 @@ def before(now: int, **changes: Any) -> Retention:
         places=at(now),
         pairs=at(now),
         files=at(now),
+        documents=at(now),
+        occurrences=at(now),
     )
     return replace(row, **changes)

@@ -7,6 +7,7 @@ from tests.conformance.store.ledger.claims import ClaimingPromises
 from tests.conformance.store.ledger.durable import DurableLedgerPromises
 from tests.conformance.store.ledger.inbox import InboxPromises
 from tests.conformance.store.ledger.incoming import IncomingPromises
+from tests.conformance.store.ledger.keeping import DocumentPromises, OccurrencePromises
 from tests.conformance.store.ledger.settling import SettlingPromises
 from tests.conformance.store.ledger.shared import SharingPromises
 
@@ -17,6 +18,8 @@ class LedgerSuite(
     ClaimingPromises,
     SettlingPromises,
     SharingPromises,
+    DocumentPromises,
+    OccurrencePromises,
     DurableLedgerPromises,
 ):
     """All promises of ``gateway.engine.ledger.Ledger``."""

@@ -1,0 +1,191 @@
+"""Speaking first: a turn that nobody's message opened, and a schedule's tick that opens one.
+
+The outcome of the tick commits with the turn, so a tick has one turn however many hosts and restarts
+see it come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Protocol, cast
+from zoneinfo import ZoneInfo
+
+from channels.protocol import WhenSuspended
+from gateway.definition.author import Schedule, SeedFunction, Target
+from gateway.engine.errors import GatewayError
+from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.outcomes import Started, TurnInput
+from gateway.engine.records import NEW_TURN, Companion, OccurrenceKept
+from gateway.engine.runtime import Runtime
+from gateway.engine.struct import struct
+
+SEED_SECONDS = 60.0
+"""How long a seed function may take."""
+_UNFIT = re.compile(r"[^!\"$-.0-\[\]-~]+")
+"""What can't stand in a session's key."""
+
+
+class Room(Protocol):
+    """What of a context it takes to speak first."""
+
+    async def run_detached(
+        self, message: TurnInput, *, session: str, when_suspended: WhenSuspended
+    ) -> Started: ...
+
+    async def run_delivered(
+        self, message: TurnInput, *, session: str, when_suspended: WhenSuspended
+    ) -> Started: ...
+
+
+async def receive(  # noqa: PLR0913 - a turn that nobody asked for has these parts
+    ctx: Room,
+    *,
+    seed: str,
+    trigger: str,
+    session: str,
+    source: str = "cron",
+    target: JsonObject | None = None,
+    companions: tuple[Companion, ...] = (),
+) -> Started:
+    """Start a turn with ``seed`` on behalf of ``trigger`` (``cron:digest``), rendered by the channel
+    ``source`` at ``target`` like any other; without a target nobody is shown it. Behind a request it
+    waits.
+
+    Raises ``DeliverUnsupportedError`` before anything starts; a turn that it returned is committed.
+    """
+    given = TurnInput(
+        message=seed,
+        source=source,
+        trigger="proactive",
+        by=trigger,
+        target=target,
+        companions=companions,
+    )
+    start = ctx.run_detached if target is None else ctx.run_delivered
+    return await start(given, session=session, when_suspended="queue")
+
+
+class SeedError(GatewayError):
+    """The function that says what a schedule asks didn't."""
+
+    status = 502
+    code = "seed_failed"
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """One tick to fire. ``by``: what or who wants it, ``cron:<schedule>`` or a person."""
+
+    agent: str
+    name: str
+    schedule: Schedule
+    due: Millis
+    by: str
+    late: bool = False
+
+
+@struct(frozen=True, slots=True)
+class Fired:
+    """A committed turn."""
+
+    turn_id: str
+    session: str
+
+
+async def run_once(ctx: Room, runtime: Runtime, firing: Firing) -> Fired | None:
+    """Fire one tick; ``None`` when its seed function has nothing to ask, which is kept as well.
+
+    Raises ``DuplicateClaimError`` for a tick that has an outcome already, ``SeedError``, and whatever
+    ``Session.start`` and ``receive`` raise; nothing was started then.
+    """
+    now = runtime.clock.now()
+    seed = await _seed(runtime, firing)
+    why = f"late by {_span(now - firing.due)}" if firing.late else ""
+    if seed is None:
+        await runtime.store.ledger.note([kept(firing, "skipped", now, "nothing to ask")])
+        return None
+    target = cast("Target | None", firing.schedule.target)
+    session = f"cron:{_UNFIT.sub('-', firing.name)}:{occurrence(firing.schedule, firing.due)}"
+    started = await receive(
+        ctx,
+        seed=_marked_late(seed, firing, now) if firing.late else seed,
+        trigger=firing.by,
+        session=session,
+        source="cron" if target is None else target.channel,
+        target=None if target is None else {"source": target.channel, "address": target.address},
+        companions=(kept(firing, "fired", now, why),),
+    )
+    return Fired(started.turn_id, session)
+
+
+def kept(firing: Firing, outcome: str, now: Millis, why: str = "") -> OccurrenceKept:
+    """The tick's outcome, to be committed: with the turn if it ``fired``."""
+    fired = outcome == "fired"
+    return OccurrenceKept(
+        agent=firing.agent,
+        schedule=firing.name,
+        due=firing.due,
+        outcome="fired" if fired else "skipped" if outcome == "skipped" else "failed",
+        turn=NEW_TURN if fired else None,
+        by=firing.by,
+        why=why,
+        at=now,
+    )
+
+
+def occurrence(schedule: Schedule, due: Millis) -> str:
+    """A tick as the wall shows it: ``2026-11-30T09:00+01:00``. Between two minutes there is one only
+    when somebody asks for it, and then to the millisecond."""
+    exact = "milliseconds" if due % 60_000 else "minutes"
+    return _local(schedule, due).isoformat(timespec=exact)
+
+
+def _local(schedule: Schedule, at: Millis) -> datetime:
+    return datetime.fromtimestamp(at / 1000, ZoneInfo(schedule.timezone))
+
+
+async def _seed(runtime: Runtime, firing: Firing) -> str | None:
+    seed = firing.schedule.seed
+    if isinstance(seed, str):
+        return seed
+    services = runtime.agents[firing.agent].services
+    at = _local(firing.schedule, firing.due)
+    try:
+        async with asyncio.timeout(SEED_SECONDS):
+            # In a thread: the author's function may take its time.
+            made = await asyncio.to_thread(_call, seed, at, services)
+            found = await made if inspect.isawaitable(made) else made
+    except TimeoutError as error:
+        raise SeedError(f"its seed function took longer than {SEED_SECONDS:.0f} s") from error
+    except Exception as error:
+        # Its message may hold what somebody wrote.
+        raise SeedError(f"its seed function raised {type(error).__name__}") from error
+    if found is None or _is_text(found):
+        return found
+    raise SeedError("its seed function returned no text", fix="return a text, or None for nothing")
+
+
+def _is_text(found: object) -> bool:
+    return isinstance(found, str) and not found.isspace() and found != ""
+
+
+def _call(seed: SeedFunction, at: datetime, services: object) -> str | Awaitable[str | None] | None:
+    return seed(at=at, services=services)
+
+
+def _marked_late(seed: str, firing: Firing, now: Millis) -> str:
+    due, by = occurrence(firing.schedule, firing.due), _span(now - firing.due)
+    return (
+        f'<late due="{due}" by="{by}">\nNo host ran when this was due.'
+        f" Begin what you write by saying that it comes late.\n</late>\n\n{seed}"
+    )
+
+
+def _span(millis: int) -> str:
+    minutes = max(1, round(millis / 60_000))
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if hours and rest else f"{hours} h" if hours else f"{rest} min"
