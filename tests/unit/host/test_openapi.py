@@ -110,6 +110,7 @@ async def fuzzed(url: str, *, examples: int) -> None:
             "history": ["s1", "s1#g0", "s3#g1"],
             "turn_id": ["t1", "none"],
             "id": [str(request["id"]), "none"],
+            "schedule": ["digest", "none"],
         }
         made = narrowed(await document(gateway), known)
         await asyncio.to_thread(fuzz, made, client.url, examples=examples)

@@ -217,15 +217,10 @@ async def test_settings_that_do_nothing_yet_are_warned_about(
         "PORT": "0",
     }
     read = Settings.load(given, toml_path=None)
-    by_hand = replace(settings, trusted_proxies=("192.0.2.0/24",), crisp_key=Secret("k-secret"))
+    by_hand = replace(settings, crisp_key=Secret("k-secret"))
     assert idle_settings(settings) == []
-    assert [line.split()[0] for line in idle_settings(by_hand)] == [
-        "GATEWAY_TRUSTED_PROXIES",
-        "CRISP_KEY",
-    ]
-    assert [line.split()[0] for line in idle_settings(by_hand, {"crisp"})] == [
-        "GATEWAY_TRUSTED_PROXIES"
-    ]
+    assert [line.split()[0] for line in idle_settings(by_hand)] == ["CRISP_KEY"]
+    assert idle_settings(by_hand, {"crisp"}) == []
     chosen = replace(read, agent=settings.agent, state=settings.state, api_token=settings.api_token)
     chosen = replace(chosen, database_url=f"sqlite:///{tmp_path / 'june.db'}")
     async with served(chosen, Serving()):

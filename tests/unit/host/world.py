@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
 
+from gateway.definition.author import Schedule, Target
 from gateway.engine.agent import AgentDef, AskedRequest
 from gateway.engine.errors import ModelError
 from gateway.engine.kinds import Speaker
@@ -16,9 +18,12 @@ from gateway.engine.runtime import Runtime
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.host.api import Api
+from gateway.host.channels.context import Context
 from gateway.host.channels.registry import Registry
+from gateway.host.console.access.access import Access
 from gateway.host.metrics import MeteredSink, Metrics
 from gateway.models.scripted import ScriptedModel
+from gateway.schedules.book import Book
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.values import ApiToken
@@ -26,6 +31,12 @@ from tests.support.http import Client, gateway
 from tests.unit.host.channels.echo import Echo
 
 LEAD = "slack:T1:LEAD"
+SCHEDULES = {
+    "digest": Schedule(cron="0 9 * * 1-5", timezone="Europe/Paris", seed="good morning"),
+    "told": Schedule(cron="0 9 * * *", seed="good day", target=Target("slack", "C1")),
+}
+ZONES = [ZoneInfo(one.timezone) for one in SCHEDULES.values()]
+"""Read now: a host reads them before it serves."""
 
 
 @dataclass
@@ -156,9 +167,10 @@ async def running(
     limits: Limits | None = None,
     heartbeat: float = 15.0,
     stall: float = 30.0,
+    console: bool = False,
 ) -> AsyncGenerator[Gateway, None]:
     """A gateway on a socket, with a client that sends ``token``. Its ``channels`` are mounted, and
-    nothing carries for them."""
+    nothing carries for them. ``console``: it has the operators' pages."""
     world = World()
     opened = await asyncio.to_thread(open_store, store)
     await opened.open()
@@ -166,18 +178,22 @@ async def running(
     agent = agent_for(world)
     sink = MeteredSink(LocalSink(), metrics)
     runtime = Runtime({agent.name: agent}, opened, sink, limits=limits)
+    registry = Registry(
+        channels={name: Echo(source=name) for name in channels},
+        missing={"slack": ("SLACK_BOT_TOKEN",)},
+    )
+    room = Context(runtime, agent.name, registry)
     api = Api(
         runtime=runtime,
         agent=agent.name,
         tokens=tokens,
-        registry=Registry(
-            channels={name: Echo(source=name) for name in channels},
-            missing={"slack": ("SLACK_BOT_TOKEN",)},
-        ),
+        registry=registry,
+        schedules=Book(runtime, agent.name, SCHEDULES, room),
         metrics=metrics,
         heartbeat=heartbeat,
         stall=stall,
         started_at=runtime.clock.now(),
+        access=Access(ledger=opened.ledger, clock=runtime.clock) if console else None,
     )
     try:
         async with runtime, gateway(api, token) as client:

@@ -7,8 +7,8 @@ import pytest
 from channels.contract import Verdict
 from gateway.engine.errors import DeliverUnsupportedError, InvalidInputError
 from gateway.engine.outcomes import TurnInput
-from gateway.host.channels.receive import receive
-from tests.unit.host.channels.echo import Echo, as_conversing, post
+from gateway.schedules.fire import receive
+from tests.unit.host.channels.echo import Echo, post
 from tests.unit.host.channels.stage import Stage, staged
 from tests.unit.host.world import LEAD, running, until
 
@@ -132,9 +132,9 @@ async def test_speaking_first() -> None:
         await until(lambda: channel.ctx is not None)
         assert channel.ctx is not None
         started = await receive(
-            as_conversing(channel),
             channel.ctx,
             seed="good morning",
+            source="echo",
             target=dict(ROOM),
             trigger="cron:digest",
             session="cron:digest:1",

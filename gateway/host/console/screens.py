@@ -1,0 +1,133 @@
+"""The console over HTTP: each page as HTML and as JSON, each button as a form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from gateway.engine.errors import GatewayError
+from gateway.engine.kinds import JsonObject
+from gateway.host.api import Api
+from gateway.host.console.access.guard import check_csrf, require
+from gateway.host.console.access.visitor import Role
+from gateway.host.console.seen import Seen
+from gateway.host.pages import add_room, page
+from gateway.host.pages.forms import read_form
+from gateway.host.problems import json_response, problem, unforeseen
+
+add_room("console", Path(__file__).parent)
+
+ROOT = "/console"
+
+View = Callable[[Seen], Awaitable[JsonObject]]
+Act = Callable[[Seen, Mapping[str, str]], Awaitable[str]]
+"""What a form does. Returns the page that shows what came of it."""
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    path: str
+    template: str
+    view: View
+    refresh: int = 0
+    """Seconds after which an open page asks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    path: str
+    act: Act
+    role: Role = "operator"
+
+
+def add_screen(app: web.Application, api: Api, screen: Screen) -> None:
+    async def html(request: web.Request) -> web.StreamResponse:
+        seen = await look(api, request, "viewer")
+        shown = await screen.view(seen)
+        return page(
+            request,
+            f"console/{screen.template}.html",
+            visitor=seen.visitor,
+            now=seen.now,
+            agent=api.agent,
+            refresh=screen.refresh,
+            needs=await needs(seen),
+            query=f"?{request.query_string}" if request.query_string else "",
+            it=shown,
+        )
+
+    async def plain(request: web.Request) -> web.StreamResponse:
+        return json_response(await screen.view(await look(api, request, "viewer")))
+
+    path = ROOT + screen.path
+    # The JSON first: a name in a path would take its ``.json`` for a part of itself.
+    app.router.add_get(f"{path}.json", guarded(api, f"console_{screen.template}_json", plain))
+    app.router.add_get(path, guarded(api, f"console_{screen.template}", html))
+
+
+def add_button(app: web.Application, api: Api, button: Button) -> None:
+    async def post(request: web.Request) -> web.StreamResponse:
+        await require(request, button.role)  # a stranger's body isn't read
+        form = await read_form(request)
+        seen = await look(api, request, button.role)  # the body may have taken its time
+        check_csrf(request, form)
+        to = await button.act(seen, form)
+        return web.Response(status=303, headers={"Location": to, "Cache-Control": "no-store"})
+
+    name = f"console_{button.act.__name__}"
+    app.router.add_post(ROOT + button.path, guarded(api, name, post))
+
+
+async def look(api: Api, request: web.Request, role: Role) -> Seen:
+    visitor = await require(request, role)
+    return Seen(api=api, request=request, visitor=visitor, now=api.runtime.clock.now())
+
+
+async def needs(seen: Seen) -> dict[str, int]:
+    """What the navigation counts: up to 99 of each."""
+    waiting = await seen.store.list_requests(limit=99)
+    dead = await seen.store.ledger.deliveries(state="dead", limit=99)
+    return {"approvals": len(waiting), "deliveries": len(dead)}
+
+
+def guarded(api: Api, name: str, handler: Handler) -> Handler:
+    """What goes wrong is a page for a person and a problem for a program."""
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        try:
+            response = await handler(request)
+        except web.HTTPException as error:
+            api.metrics.request(name, request.method, error.status)
+            raise
+        except GatewayError as error:
+            response = _told(request, error, name)
+        except Exception as error:  # noqa: BLE001 - the last stop: it is logged whole
+            response = _told(request, error, name)
+        api.metrics.request(name, request.method, response.status)
+        return response
+
+    return serve
+
+
+def _told(request: web.Request, error: Exception, name: str) -> web.Response:
+    """The problem that a program would get, shown to a person as a page."""
+    if isinstance(error, GatewayError) and error.status != 500:
+        answer = problem(error)
+    else:
+        answer = unforeseen(error, name, {})
+    if request.path.endswith(".json") or "text/html" not in request.headers.get("Accept", ""):
+        return answer
+    told: dict[str, object] = json.loads(answer.text or "{}")
+    return page(
+        request,
+        "problem.html",
+        status=answer.status,
+        heading=told["title"],
+        detail=told["detail"],
+        fix=told.get("fix", ""),
+    )

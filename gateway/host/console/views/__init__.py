@@ -1,0 +1,1 @@
+"""What each page shows, as JSON: read from the store, put together by pure functions."""

@@ -1,0 +1,68 @@
+"""What is shown where, and what doesn't get through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from gateway.engine.kinds import Json, JsonObject, SessionRef
+from gateway.engine.ledger import Delivery, DeliveryState
+from gateway.host.console.seen import Seen
+from gateway.host.console.views import links
+from gateway.outbox.listing import delivery_json, find_delivery
+
+SHOWS = ("all", "dead", "due", "sending", "resting", "done", "silent")
+TONES = {"due": "busy", "sending": "busy", "resting": "good", "done": "good", "dead": "bad"}
+WORDS = {
+    "due": "to be sent",
+    "sending": "being sent",
+    "resting": "shown so far",
+    "done": "delivered",
+    "dead": "given up",
+    "silent": "nothing to show",
+}
+REASONS = {
+    "later": "The channel asked for time",
+    "failed": "The channel or the network failed",
+    "unsettled": "The gateway couldn't finish it",
+    "unknown": "Nobody can say whether it was sent",
+}
+
+
+async def deliveries(seen: Seen) -> JsonObject:
+    show = seen.choice("show", *SHOWS)
+    state = None if show == "all" else cast("DeliveryState", show)
+
+    async def fetch(limit: int) -> Sequence[Delivery]:
+        return await seen.store.ledger.deliveries(state=state, limit=limit)
+
+    found, pages = await seen.rows(fetch)
+    rows: list[Json] = [row(one) for one in found]
+    return {"show": show, "deliveries": rows, **pages}
+
+
+async def delivery(seen: Seen) -> JsonObject:
+    number = links.number(seen.request.match_info["delivery"])
+    return row(await find_delivery(seen.store.ledger, number))
+
+
+def row(found: Delivery) -> JsonObject:
+    return {
+        **delivery_json(found),
+        "tone": TONES.get(found.state, "off"),
+        "word": WORDS[found.state],
+        "what": "a card" if found.request is not None else "the answer",
+        "reason": reason(found),
+        "waits": found.state == "due" and found.attempts > 0,
+        "href": links.delivery(found.id),
+        "session_href": links.session(SessionRef(found.agent, found.session), found.turn_id),
+    }
+
+
+def reason(found: Delivery) -> str:
+    """Why it isn't through, in plain words, with what the platform said."""
+    if found.error is None:
+        return ""
+    word, colon, detail = found.error.partition(": ")
+    told = REASONS.get(word)
+    return f"{told}: {detail}" if told and colon else found.error

@@ -1,0 +1,91 @@
+"""Schedules: when they run next, and what came of it last."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from gateway.engine.errors import NotFoundError
+from gateway.engine.kinds import Json, JsonObject, SessionRef
+from gateway.host.console.seen import PAGE, Seen
+from gateway.host.console.views import links
+from gateway.host.console.views.deliveries import TONES, WORDS
+from gateway.host.console.views.session import STATE_TONES, STATE_WORDS
+from gateway.schedules.book import Book
+
+
+async def schedules(seen: Seen) -> JsonObject:
+    return {"schedules": [*await read_rows(seen)]}
+
+
+async def schedule(seen: Seen) -> JsonObject:
+    book, name = book_of(seen), seen.request.match_info["schedule"]
+    shown = row(await book.row(name))
+    history = await book.history(name, PAGE)
+    return {**shown, "history": [came(one, book.agent) for one in map(_object, history)]}
+
+
+async def read_rows(seen: Seen) -> list[JsonObject]:
+    book = seen.api.schedules
+    return [] if book is None else [row(one) for one in await book.rows()]
+
+
+def book_of(seen: Seen) -> Book:
+    if seen.api.schedules is None:
+        raise NotFoundError("no agent here has schedules", fix="run the agent with gateway serve")
+    return seen.api.schedules
+
+
+def _object(value: Json) -> JsonObject:
+    return cast("JsonObject", value)
+
+
+def row(found: JsonObject) -> JsonObject:
+    """A schedule as the book tells it, with words and links."""
+    if found["problem"]:
+        tone, word = "bad", "fails"
+    elif found["paused_by"]:
+        tone, word = "off", "paused"
+    else:
+        tone, word = "good", "on"
+    last = found["last"]
+    return {
+        **found,
+        "tone": tone,
+        "word": word,
+        "href": links.schedule(str(found["name"])),
+        "last": None if last is None else came(_object(last), str(found["agent"])),
+    }
+
+
+def came(found: JsonObject, agent: str) -> JsonObject:
+    """What came of one tick: that it fired isn't yet that somebody was told."""
+    tone, word, why = _outcome(found)
+    session, turn_id = found["session"], found["turn_id"]
+    delivery = found["delivery"]
+    return {
+        **found,
+        "tone": tone,
+        "word": word,
+        "told": why,
+        "late": found["outcome"] == "fired" and bool(found["why"]),
+        "href": None
+        if session is None or turn_id is None
+        else links.session(SessionRef(agent, str(session)), str(turn_id)),
+        "delivery_href": links.delivery(cast("int", delivery["id"]))
+        if isinstance(delivery, dict)
+        else None,
+    }
+
+
+def _outcome(found: JsonObject) -> tuple[str, str, str]:
+    why, delivery, state = str(found["why"]), found["delivery"], str(found["state"])
+    if found["outcome"] == "failed":
+        return "bad", "failed", why
+    if found["outcome"] == "skipped":
+        return "off", "skipped", why
+    if found["quiet"] is not None:
+        return "off", "nothing to report", str(found["quiet"])
+    if state != "completed" or not isinstance(delivery, dict):
+        return STATE_TONES.get(state, "off"), STATE_WORDS.get(state, state), why
+    shown = str(delivery["state"])
+    return TONES.get(shown, "off"), WORDS.get(shown, shown), why
