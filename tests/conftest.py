@@ -27,7 +27,7 @@ settings.register_profile(
 )
 settings.load_profile("seeded")
 
-MUST_RUN = ("postgres", "crash", "foreign")
+MUST_RUN = ("postgres", "crash", "foreign", "browser")
 TASK_GRACE = 0.2
 
 # Where product code may block the loop: (call, file, function), each with its reason.

@@ -20,9 +20,12 @@ from gateway.values import Secret
 @click.option("--port", type=click.IntRange(0, 65535), help="0 takes a free one (PORT).")
 @pass_out
 def dev(out: Out, live: bool, port: int | None) -> None:
-    """Serve the agent on loopback with the scripted model and a token of its own.
+    """Serve the agent on loopback, with a Slack of its own to talk to it in, the scripted model and a
+    token of its own.
 
-    Talk to it from another terminal: ``gateway chat``, ``gateway approvals``. Reads ``.env``.
+    The Slack is a page, at /playground. Or from another terminal: ``gateway chat``, ``gateway
+    approvals``. What is saved in the agent directory, the next turn runs on. Reads ``.env``; keeps its
+    data in a database of its own, and doesn't run beside a real workspace's secrets.
     """
     settings = Settings.load(dotenv=Path(".env"))
     if settings.api_token is None:
@@ -32,5 +35,11 @@ def dev(out: Out, live: bool, port: int | None) -> None:
     if port is not None:
         settings = replace(settings, port=port)
     settings = replace(settings, host="127.0.0.1")
-    out.note("Talk to it from another terminal: gateway chat")
-    host_until_told(out, settings)
+    from gateway.playground.doors import HOME
+    from gateway.playground.running import beside_emulator, play, slack_secrets
+
+    # An emulator that runs elsewhere is used; its page isn't ours to draw.
+    if slack_secrets(settings):
+        host_until_told(out, settings, local=True, run=beside_emulator)
+    else:
+        host_until_told(out, settings, local=True, run=play, page=HOME)

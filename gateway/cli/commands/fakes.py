@@ -30,7 +30,8 @@ def start(out: Out, service: str, port: int, events: str | None) -> None:
     """Run a stand-in until Ctrl-C.
 
     ``model`` is a model API that answers by itself and refuses what the real one refuses.
-    ``slack`` is a workspace with ada in it and the app june, which people and apps can talk in.
+    ``slack`` is a workspace with ada in it and the app june, which people and apps can talk in. What
+    uses it has to keep its data in a database of its own: DATABASE_URL, as it says.
     """
     if events is not None and service != "slack":
         raise Problem(
@@ -68,19 +69,24 @@ async def _model(out: Out, port: int) -> None:
 
 
 async def _slack(out: Out, port: int, events: str | None) -> None:
+    from gateway.playground.database import claim
+    from gateway.playground.running import own_settings, slack_secrets
     from gateway.testing.slack import SlackEmulator, furnish
 
     stop = _told_to_stop()
-    async with SlackEmulator(port=port, beside=_own_secrets()) as slack:
+    settings = own_settings(Settings.load(dotenv=Path(".env")))
+    async with SlackEmulator(port=port, beside=slack_secrets(settings)) as slack:
+        await claim(settings)
         stage = furnish(slack)
         app = slack.app()
         app.socket, app.request_url = events is None, events or ""
+        use = {**stage.settings, "DATABASE_URL": settings.database_url}
         if out.json:
             out.record(
                 {
                     "service": "slack",
                     "url": slack.url,
-                    "settings": dict(stage.settings),
+                    "settings": {**use},
                     "control": {"url": f"{slack.url}/_control", "secret": slack.control_secret},
                     "user": stage.ada.id,
                     "channel": stage.support.id,
@@ -89,7 +95,7 @@ async def _slack(out: Out, port: int, events: str | None) -> None:
             )
         else:
             out.say(("✓ ", "green"), f"the Slack emulator answers on {slack.api_url}")
-            _use(out, stage.settings, "gateway dev")
+            _use(out, use, "gateway dev")
             out.say("  To write in #support as ada:")
             said = (
                 f'{{"user": "{stage.ada.id}", "channel": "{stage.support.id}", "text": "@june hi"}}'
@@ -98,18 +104,6 @@ async def _slack(out: Out, port: int, events: str | None) -> None:
             out.say(f"      -d '{said}' {slack.url}/_control/say")
         out.stdout.flush()
         await stop.wait()
-
-
-def _own_secrets() -> Mapping[str, str]:
-    """The Slack secrets that a gateway started here would use."""
-    settings = Settings.load(dotenv=Path(".env"))
-    known = {
-        "SLACK_BOT_TOKEN": settings.slack_bot_token,
-        "SLACK_APP_TOKEN": settings.slack_app_token,
-        "SLACK_SIGNING_SECRET": settings.slack_signing_secret,
-        "SLACK_CLIENT_SECRET": settings.slack_client_secret,
-    }
-    return {name: secret.value for name, secret in known.items() if secret is not None}
 
 
 def _told_to_stop() -> asyncio.Event:

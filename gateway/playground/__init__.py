@@ -1,0 +1,1 @@
+"""A Slack to play with beside the gateway: a page, personas, faults. For development only."""

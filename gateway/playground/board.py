@@ -1,0 +1,81 @@
+"""An open page, kept true: what of it has changed is drawn and sent, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from channels.slack.emulator.blocks.render import block_words
+from gateway.engine.kinds import Json
+from gateway.host.pages import fragment
+from gateway.host.pages.shelf import TEMPLATES
+from gateway.playground import words
+from gateway.playground.doors import door
+from gateway.playground.faults import called
+from gateway.playground.screen import Line, Place, Screen, names
+from gateway.playground.turns import Beside
+
+PARTS = "playground/parts.html"
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "slack": words.mrkdwn,
+    "markdown": words.markdown,
+    "rich": words.rich_text,
+    "lines": words.plain,
+    "in_words": block_words,
+    "door": door,
+}
+TEMPLATES.filters.update(FILTERS)
+
+
+@dataclass(slots=True)
+class Board:
+    """What one reader's page shows. ``changes`` are frames for ``live.js``."""
+
+    place: Place
+    _parts: dict[str, str] = field(default_factory=dict[str, str])
+    _lists: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+
+    def changes(
+        self, screen: Screen, beside: Beside, drafts: Mapping[str, Json]
+    ) -> Iterator[bytes]:
+        find, outside = partial(names, self.place.office), self.place.outside
+        yield from self._lines("channel-lines", screen.channel, outside)
+        if self.place.root is not None:
+            yield from self._lines("thread-lines", screen.thread, self.place)
+            bot = self.place.office.bot
+            yield from self._part("work", fragment(PARTS, "work", screen=screen, bot=bot))
+            yield from self._part("timeline", fragment(PARTS, "timeline", beside=beside))
+        yield from self._part(
+            "modal", fragment(PARTS, "modal", screen=screen, drafts=drafts, names=find)
+        )
+        yield from self._part("planned", fragment(PARTS, "faults", planned=planned(self.place)))
+
+    def _part(self, name: str, html: str) -> Iterator[bytes]:
+        if self._parts.get(name) != html:
+            self._parts[name] = html
+            yield _frame("swap", html=html)
+
+    def _lines(self, name: str, found: Sequence[Line], at: Place) -> Iterator[bytes]:
+        """Line by line while lines only come and change: who reads or types in one isn't disturbed."""
+        find = partial(names, at.office)
+        drawn = {one.id: fragment(PARTS, "line", one=one, at=at, names=find) for one in found}
+        before, self._lists[name] = self._lists.get(name), drawn
+        if before is None or [*drawn][: len(before)] != [*before]:
+            whole = fragment(PARTS, "lines", id=name, found=found, at=at, names=find)
+            yield _frame("swap", html=whole)
+            return
+        for key, html in drawn.items():
+            if before.get(key) != html:
+                yield _frame("append", to=name, html=html)
+
+
+def planned(place: Place) -> list[dict[str, object]]:
+    found = place.office.slack.faults.planned
+    return [{"name": called(fault), "struck": fault.struck > 0} for fault in found]
+
+
+def _frame(event: str, **told: str) -> bytes:
+    return f"event: {event}\ndata: {json.dumps(told)}\n\n".encode()

@@ -1,0 +1,186 @@
+"""The page, its forms and its stream: for whoever sits at this machine, and nobody else.
+
+Every form works without a script: it is sent, and the answer leads back to where it came from. A script
+sends it beside the page, asks for JSON, and is told what to show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from aiohttp import web
+
+from channels.slack.emulator import Impossible
+from gateway.host.api import Api
+from gateway.host.auth import ForbiddenError, elsewhere
+from gateway.host.console.access.origin import check_own_page
+from gateway.host.pages import LINKS, Link, add_room, fragment, page
+from gateway.host.problems import problem
+from gateway.host.stream import HEADERS, HEARTBEAT, OPENED, STOPPING
+from gateway.playground.board import PARTS, Board, planned
+from gateway.playground.desk import Desk, Form
+from gateway.playground.doors import HOME, door, place_of
+from gateway.playground.faults import MENU
+from gateway.playground.office import Office
+from gateway.playground.screen import Place, look, names
+from gateway.playground.turns import beside
+
+TRIES = {
+    "june": (
+        "where is order 1042?",
+        "please refund order 1042, it arrived broken",
+        "what is your refund policy?",
+    )
+}
+"""What the demo's agent can be asked. Any other is greeted."""
+LOOK_EVERY = 1.0
+"""Seconds after which a reader's page is compared though nothing stirred in Slack: turns go on, too."""
+SETTLE = 0.04
+"""Seconds in which changes are gathered before they are sent."""
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+add_room("playground", Path(__file__).parent)
+
+
+class OpenPage:
+    """A reader's connection, as far as the end of the process concerns it."""
+
+    def __init__(self) -> None:
+        self.stir = asyncio.Event()
+        self.over = False
+
+    def tell(self) -> None:
+        self.over = True
+        self.stir.set()
+
+    end = tell
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    office: Office
+    desk: Desk
+    api: Api
+    mounted: bool
+    """Whether the agent has a channel for Slack at all."""
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    """What a persona is told on the next page: why something wasn't possible."""
+
+    def mount(self, app: web.Application) -> None:
+        app.router.add_get(HOME, _guarded(self.show))
+        app.router.add_get(f"{HOME}/live", _guarded(self.live))
+        app.router.add_post(f"{HOME}/{{act}}", _guarded(self.act))
+        app[LINKS] = [*app.get(LINKS, ()), Link(HOME, "Playground")]
+
+    # -- looking -----------------------------------------------------------------------------------
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        at = place_of(self.office, request.query)
+        bot, users = self.office.bot, self.office.slack.world.users
+        return page(
+            request,
+            "playground/page.html",
+            at=at,
+            outside=at.outside,
+            screen=look(at),
+            beside=await beside(self.api, at),
+            personas=list(self.office.personas.values()),
+            channels=list(self.office.channels(at.persona)),
+            company=self.office.acme.name,
+            people=", ".join(sorted(users[member].name for member in at.channel.members)),
+            menu=MENU,
+            planned=planned(at),
+            bot=bot,
+            tries=TRIES.get(self.api.agent, ("hello",)),
+            start="" if at.channel.direct else f"@{bot} ",
+            note=self.notes.pop(at.persona.name, ""),
+            drafts=self.desk.draft(at),
+            mounted=self.mounted,
+            names=partial(names, self.office),
+        )
+
+    async def live(self, request: web.Request) -> web.StreamResponse:
+        """The page as it changes: all of it first, whatever the reader had seen before."""
+        at = place_of(self.office, request.query)
+        board, reader = Board(at), OpenPage()
+        response = web.StreamResponse(headers=HEADERS)
+        watchers, stir = self.office.slack.journal.watchers, reader.stir.set
+        watchers.append(stir)
+        self.api.streams.add(reader)
+        try:
+            await response.prepare(request)
+            await response.write(OPENED)
+            while not reader.over:
+                reader.stir.clear()
+                steps = await beside(self.api, at)
+                sent = b"".join(board.changes(look(at), steps, self.desk.draft(at)))
+                await response.write(sent or HEARTBEAT)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await reader.stir.wait()
+                await asyncio.sleep(SETTLE)
+            await response.write(STOPPING)
+        except ConnectionError:
+            pass  # the reader left
+        finally:
+            watchers.remove(stir)
+            self.api.streams.discard(reader)
+        return response
+
+    # -- acting ------------------------------------------------------------------------------------
+    async def act(self, request: web.Request) -> web.StreamResponse:
+        form = await _form(request)
+        at = place_of(self.office, {name: values[0] for name, values in form.items()})
+        note, goes = "", at
+        try:
+            led = await self.desk.act(request.match_info["act"], at, form)
+            if led is None:
+                raise web.HTTPNotFound
+            goes = led
+        except Impossible as error:
+            note = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        if "application/json" in request.headers.get("Accept", ""):
+            told = {
+                "note": note,
+                "go": "" if goes.query == at.query else door(goes),
+                "modal": self._modal(at),
+            }
+            return web.json_response(told, headers={"Cache-Control": "no-store"})
+        self.notes[at.persona.name] = note
+        raise web.HTTPSeeOther(door(goes), headers={"Cache-Control": "no-store"})
+
+    def _modal(self, at: Place) -> str:
+        find = partial(names, self.office)
+        return fragment(PARTS, "modal", screen=look(at), drafts=self.desk.draft(at), names=find)
+
+
+async def _form(request: web.Request) -> Form:
+    found: dict[str, list[str]] = {}
+    for name, value in (await request.post()).items():
+        if isinstance(value, str):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _guarded(handler: Handler) -> Handler:
+    """Only for this machine, and only for forms of our own pages."""
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        try:
+            if (why := elsewhere(request)) is not None:
+                raise ForbiddenError(
+                    f"the playground is for this machine alone: {why}",
+                    fix="open it by the address that gateway dev printed",
+                )
+            if request.method == "POST":
+                check_own_page(request, None)
+        except ForbiddenError as error:
+            return problem(error)
+        return await handler(request)
+
+    return serve

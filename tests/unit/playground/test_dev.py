@@ -1,0 +1,69 @@
+"""``gateway dev`` as a process: what it says, what it serves, where its data is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import aiohttp
+import pytest
+
+from tests.support.cli import COMMAND, ROOT, Shell
+from tests.support.playing import playing
+
+pytestmark = pytest.mark.timeout(60)  # starts a process
+
+
+@contextmanager
+def developed(shell: Shell) -> Iterator[str]:
+    """Where ``gateway dev`` serves."""
+    process = subprocess.Popen(
+        [*COMMAND, "--json", "dev", "--port", "0"],
+        cwd=shell.folder,
+        env=shell.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, process.communicate(timeout=10)
+        yield str(cast("dict[str, Any]", json.loads(line))["url"])
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err.decode()
+
+
+async def test_dev_serves_the_page_and_keeps_to_its_own_database(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, GATEWAY_AGENT=str(ROOT / "agent"))
+    with developed(shell) as url:
+        async with (
+            aiohttp.ClientSession() as http,
+            http.get(f"{url}/playground") as page,
+        ):
+            assert page.status == 200
+            assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+            assert "#orders · Playground" in await page.text()
+    made = {path.name for path in (tmp_path / ".gateway").glob("*.db")}
+    assert "dev.db" in made
+    assert "gateway.db" not in made
+
+
+async def test_an_agent_that_isnt_in_slack_is_told_how_to_get_there(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    shutil.copytree(ROOT / "agent", agent, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("channels", "schedules"):
+        shutil.rmtree(agent / folder)
+    async with (
+        playing(tmp_path / "state", agent) as play,
+        aiohttp.ClientSession() as http,
+        http.get(play.url) as page,
+    ):
+        assert "gateway add channel slack" in await page.text()
