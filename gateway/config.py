@@ -95,6 +95,12 @@ class Settings:
     email_border_host: str | None = setting("EMAIL_BORDER_HOST", v.text, None)
     email_vouching_domains: tuple[str, ...] = setting("EMAIL_VOUCHING_DOMAINS", v.words, ())
     email_listen: str | None = setting("EMAIL_LISTEN", v.url("lmtp", "smtp"), None)
+    oidc_issuer: str | None = setting("GATEWAY_OIDC_ISSUER", v.issuer, None)
+    oidc_client_id: str | None = setting("GATEWAY_OIDC_CLIENT_ID", v.text, None)
+    oidc_client_secret: Secret | None = setting("GATEWAY_OIDC_CLIENT_SECRET", v.secret, None, "all")
+    oidc_name_claim: str = setting("GATEWAY_OIDC_NAME_CLAIM", v.text, "email")
+    oidc_role_claim: str = setting("GATEWAY_OIDC_ROLE_CLAIM", v.text, "groups")
+    oidc_roles: tuple[str, ...] = setting("GATEWAY_OIDC_ROLES", v.roles, ())
     tokens: tuple[ApiToken, ...] = ()
     """The named tokens of ``gateway.toml``."""
     origins: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
@@ -263,7 +269,7 @@ class _Loader:
             if row is None:
                 hint = _did_you_mean(key, [*BY_KEY, "tokens"])
                 self.problems.append(f"{where}: unknown key {key!r}{hint}")
-            elif (flat := _flat(value)) is None:
+            elif (flat := v.flat(value)) is None:
                 self.problems.append(f"{where}: {key} must be a string, number or list of strings")
             elif flat:
                 lent[row.env] = flat
@@ -328,7 +334,7 @@ class _Loader:
             say(
                 f"{here}: unknown key {key!r}{_did_you_mean(key, ['token', 'rights', 'identities'])}"
             )
-        rights, people = _strings(given.get("rights")), _strings(given.get("identities", []))
+        rights, people = v.strings(given.get("rights")), v.strings(given.get("identities", []))
         for right in set(rights or ()) - set(RIGHTS):
             say(f"{here}: unknown right {right!r}{_did_you_mean(right, RIGHTS)}")
         if not rights:
@@ -352,30 +358,18 @@ class _Loader:
             self.problems.append(
                 "tokens: two tokens share one secret, so nobody could tell who acts"
             )
+        if "oidc_issuer" in self.values:
+            wanted = ("public_url", "oidc_client_id", "oidc_client_secret", "oidc_roles")
+            self.problems += [
+                f"GATEWAY_OIDC_ISSUER: sign-in needs {row.env}, too"
+                for row in ROWS
+                if row.field in wanted and row.field not in self.values
+            ]
         try:
             names = ("turn_idle", "turn_ceiling", "max_attempts")
             Limits(**{name: self.values[name] for name in names if name in self.values})
         except ConfigError as error:
             self.problems.append(f"{error}. fix: {error.fix}")
-
-
-def _flat(value: object) -> str | None:
-    """A TOML value as the text its variable would hold."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | float):
-        return f"{value:g}" if isinstance(value, float) else str(value)
-    items = _strings(value)
-    return None if items is None else ",".join(items)
-
-
-def _strings(value: object) -> list[str] | None:
-    if not isinstance(value, list):
-        return None
-    items = cast("list[object]", value)
-    return [str(item) for item in items] if all(isinstance(item, str) for item in items) else None
 
 
 def _list(names: Iterable[str]) -> str:

@@ -206,6 +206,47 @@ def networks(raw: str) -> tuple[str, ...]:
     return tuple(str(ipaddress.ip_network(part)) for part in words(raw))
 
 
+def issuer(raw: str) -> str:
+    """The name of an OpenID provider, letter by letter as it calls itself: also a last slash counts."""
+    plain = base_url(raw).startswith("http://")
+    if plain and not is_loopback(_split(raw).hostname or ""):
+        raise ValueError("must begin with https://; http:// is for loopback only")
+    return raw
+
+
+def roles(raw: str) -> tuple[str, ...]:
+    """``admins=admin, support=operator``; ``*`` is everybody whom the provider lets in."""
+    pairs = words(raw)
+    for pair in pairs:
+        value, _, role = pair.rpartition("=")
+        if not value or role not in {"viewer", "operator", "admin"}:
+            raise ValueError(
+                "must be pairs such as admins=admin, support=operator or *=viewer"
+                " (roles: viewer, operator, admin)"
+            )
+    return pairs
+
+
+# -- from TOML -------------------------------------------------------------------------------------
+def flat(value: object) -> str | None:
+    """A TOML value as the text its variable would hold."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    items = strings(value)
+    return None if items is None else ",".join(items)
+
+
+def strings(value: object) -> list[str] | None:
+    if not isinstance(value, list):
+        return None
+    items = cast("list[object]", value)
+    return [str(item) for item in items] if all(isinstance(item, str) for item in items) else None
+
+
 # -- one row of the reference -----------------------------------------------------------------------
 Mask = Literal["no", "all", "password"]
 

@@ -48,11 +48,17 @@ def identity() -> str:
 
 
 @contextmanager
-def at_desk(out: Out, *, works: bool = False) -> Generator[tuple[Portal, Desk]]:
+def at_desk(
+    out: Out, *, works: bool = False, keeps: bool = False
+) -> Generator[tuple[Portal, Desk]]:
     """A portal and a desk for one command. ``works``: the command starts or answers turns, so
-    without a host this process becomes one for as long as it takes."""
+    without a host this process becomes one for as long as it takes. ``keeps``: it writes down what no
+    turn has to do with."""
     from gateway.cli.desk.choose import open_desk
 
     chosen = settings(out)
-    with Portal() as portal, portal.hold(open_desk(chosen, identity(), works=works)) as desk:
+    with (
+        Portal() as portal,
+        portal.hold(open_desk(chosen, identity(), works=works, keeps=keeps)) as desk,
+    ):
         yield portal, desk

@@ -100,6 +100,15 @@ def ago(millis: int | None, now: int) -> str:
     return f"{seconds} s ago" if seconds else "now"
 
 
+def ahead(millis: int, now: int) -> str:
+    """``in 2 h``, likewise."""
+    seconds = max(0, (millis - now) // 1000)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"in {seconds // size} {unit}"
+    return f"in {seconds} s"
+
+
 def span(millis: int) -> str:
     """A duration: ``12 ms``, ``1.4 s``, ``3 min 5 s``."""
     if millis < 1000:

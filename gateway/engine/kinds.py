@@ -20,7 +20,8 @@ Role = Literal["user", "trigger", "assistant", "tool"]
 Trust = Literal["operator", "attested", "unattested", "tool", "agent"]
 Level = Literal["none", "domain", "sender", "provider", "linked"]
 Effect = Literal["read", "write", "external", "money"]
-Trigger = Literal["inbound", "proactive", "resume"]
+Begins = Literal["inbound", "proactive"]
+Trigger = Begins | Literal["resume"]
 TurnState = Literal[
     "queued", "running", "suspended", "completed", "failed", "cancelled", "timed_out"
 ]

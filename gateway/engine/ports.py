@@ -150,6 +150,13 @@ class SessionStore(Protocol):
         """Open requests of suspended turns, oldest first."""
         ...
 
+    async def list_past_requests(
+        self, *, decided: bool, limit: int = 50
+    ) -> Sequence[RequestSummary]:
+        """Requests that somebody decided, or those that ended without (expired, cancelled), the
+        latest first."""
+        ...
+
     async def list_audit(
         self,
         *,

@@ -19,7 +19,7 @@ from gateway.engine.decisions.closing import error_record
 from gateway.engine.decisions.keys import check_key
 from gateway.engine.decisions.opening import opening_from
 from gateway.engine.decisions.park import request_body
-from gateway.engine.decisions.policy import FrozenSurface, edition_for, freeze_surface
+from gateway.engine.decisions.policy import Terms, edition_for, freeze_surface
 from gateway.engine.errors import (
     AuthorizeHookError,
     NotFoundError,
@@ -28,13 +28,12 @@ from gateway.engine.errors import (
     StoreUnavailableError,
 )
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import SessionRef, SessionStatus, Speaker
+from gateway.engine.kinds import Begins, SessionRef, SessionStatus, Speaker
 from gateway.engine.limits import SYSTEM_CLOCK, Clock, Limits
 from gateway.engine.loop import recovery
 from gateway.engine.loop.actor import Actor
 from gateway.engine.loop.gates import Gate
 from gateway.engine.loop.turn import release
-from gateway.engine.model import Edition
 from gateway.engine.outcomes import Grant, Reset
 from gateway.engine.ports import (
     MODEL_SEAM_VERSION,
@@ -119,7 +118,9 @@ class Runtime:
         self.problem: str | None = None
         """Why the store can't be used right now."""
         self._actors: OrderedDict[SessionRef, Actor] = OrderedDict()
-        self._editions: dict[tuple[str, str], tuple[FrozenSurface, Edition]] = {}
+        self._editions: dict[tuple[str, str, Begins], Terms] = {}
+        self._replaced: list[AgentDef] = []
+        """What turns may still run as. Their models are closed with the others."""
 
     # -- life ------------------------------------------------------------------------------------------
     async def start(self) -> None:
@@ -148,7 +149,7 @@ class Runtime:
             await self._let_go(attempt)
         for actor in self.actors():
             actor.let_go()
-        for agent in self.agents.values():
+        for agent in (*self.agents.values(), *self._replaced):
             await agent.model.close()
 
     async def _drivers_end(self, seconds: float) -> None:
@@ -197,12 +198,28 @@ class Runtime:
     def queued(self) -> int:
         return self.gate.queued
 
+    def adopt(self, agent: AgentDef) -> None:
+        """Another definition of an agent that runs here: turns that begin from now on run on it, those
+        under way or parked keep theirs as long as this process lives. Raises ``NotFoundError`` for
+        an agent of another name and ``SeamVersionError``."""
+        self._known(agent.name)
+        _check_versions({agent.name: agent}, self.store, self.sink)
+        self._replaced.append(self.agents[agent.name])
+        self.agents = {**self.agents, agent.name: agent}
+        self._editions.clear()
+        for ref, actor in self._actors.items():
+            if ref.agent == agent.name:
+                actor.adopt(agent)
+
+    def _known(self, agent: str) -> None:
+        if agent not in self.agents:
+            raise NotFoundError(f"no agent {agent!r}", fix=f"agents here: {', '.join(self.agents)}")
+
     # -- sessions --------------------------------------------------------------------------------------
     def session(self, agent: str, key: str) -> Session:
         """The handle of a session. Raises ``NotFoundError`` for an unknown agent and
         ``InvalidInputError`` for a key that can't be one."""
-        if agent not in self.agents:
-            raise NotFoundError(f"no agent {agent!r}", fix=f"agents here: {', '.join(self.agents)}")
+        self._known(agent)
         check_key(key, "session")
         return Session(self, SessionRef(agent, key))
 
@@ -240,12 +257,12 @@ class Runtime:
                 del self._actors[ref]
                 excess -= 1
 
-    def edition_for(self, agent: AgentDef, source: str) -> tuple[FrozenSurface, Edition]:
-        """The surface and edition that a turn of this source gets today."""
-        key = (agent.name, source)
+    def edition_for(self, agent: AgentDef, source: str, trigger: Begins) -> Terms:
+        """The surface and edition that a turn of this source, begun like this, gets today."""
+        key = (agent.name, source, trigger)
         made = self._editions.get(key)
         if made is None:
-            surface = freeze_surface(agent, source)
+            surface = freeze_surface(agent, source, trigger)
             made = self._editions[key] = (surface, edition_for(agent, surface))
         return made
 

@@ -57,6 +57,8 @@ class Tool:
     """Arguments as the model wrote them → keyword arguments for ``run``; raises
     ``InvalidToolInput``."""
     takes_context: bool = True
+    unasked: bool = False
+    """Only turns that nobody's message began have it."""
 
     @property
     def spec(self) -> ToolSpec:

@@ -13,9 +13,11 @@ from gateway.engine.kinds import Millis
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
 from gateway.host.channels.registry import Registry
+from gateway.host.console.access.access import Access
 from gateway.host.metrics import Metrics
 from gateway.host.problems import BadRequestError
 from gateway.host.shapes import KEY_CHARACTERS, KEY_LENGTH, NO_DOTS
+from gateway.schedules.book import Book
 from gateway.values import ApiToken
 
 _KEY = re.compile(f"{NO_DOTS}{KEY_CHARACTERS}{{1,{KEY_LENGTH}}}")
@@ -37,6 +39,8 @@ class Api:
     tokens: tuple[ApiToken, ...] = ()
     chat_path: str = "/message"
     registry: Registry = field(default_factory=Registry)
+    schedules: Book | None = None
+    """Those of ``agent``; an application that mounts an agent has none."""
     metrics: Metrics = field(default_factory=Metrics)
     heartbeat: float = 15.0
     """Seconds between comments on a silent stream."""
@@ -44,8 +48,12 @@ class Api:
     """Seconds that a reader may leave a full connection unread."""
     hook_patience: float = 5.0
     """Seconds that a platform may take to send a webhook's body."""
+    access: Access | None = None
+    """Who may see the operators' pages; without it there are none."""
     version: str = ""
     started_at: Millis = Millis(0)
+    mistakes: tuple[str, ...] = ()
+    """Why the agent directory, as it is on the disk now, isn't what runs (``gateway dev``)."""
     draining: bool = False
     """The process begins to stop: new turns are refused, streams are told."""
     streams: set[OpenStream] = field(default_factory=set["OpenStream"])

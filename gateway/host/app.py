@@ -18,6 +18,8 @@ from typing_extensions import override
 
 from gateway.engine.errors import GatewayError, NotFoundError, TooLargeError
 from gateway.host.api import Api
+from gateway.host.console.access.pages import add_access
+from gateway.host.console.routes import add_console
 from gateway.host.openapi import document
 from gateway.host.problems import (
     BadRequestError,
@@ -38,6 +40,9 @@ def make_app(api: Api) -> web.Application:
     app = web.Application(middlewares=[_no_route], client_max_size=api.body_bytes)
     routes = all_routes(api)
     add_routes(app, api, [*routes, openapi_route(routes, api)])
+    if api.access is not None:
+        add_access(app, api.access, api.tokens)
+        add_console(app, api)
     return app
 
 

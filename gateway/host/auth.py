@@ -67,6 +67,16 @@ def authenticate(request: web.BaseRequest, tokens: Sequence[ApiToken]) -> ApiTok
 
 
 def _not_local(request: web.BaseRequest) -> str | None:
+    if (why := elsewhere(request)) is not None:
+        return why
+    origin = request.headers.get("Origin")
+    if origin is not None and origin.lower() != f"http://{request.headers['Host']}".lower():
+        return "another site's page sent it"
+    return None
+
+
+def elsewhere(request: web.BaseRequest) -> str | None:
+    """Why a request isn't this machine's own, if it isn't; which page sent it is another question."""
     peer: object = (
         None if request.transport is None else request.transport.get_extra_info("peername")
     )
@@ -77,9 +87,6 @@ def _not_local(request: web.BaseRequest) -> str | None:
     for name in request.headers:
         if name.lower() in _FORWARDED or name.lower().startswith("x-forwarded-"):
             return f"it came through a proxy ({name})"
-    origin = request.headers.get("Origin")
-    if origin is not None and origin.lower() != f"http://{request.headers['Host']}".lower():
-        return "another site's page sent it"
     return None
 
 

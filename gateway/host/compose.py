@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from channels.protocol import Sealer
 from gateway.config import CHANNEL_NEEDS, Settings
@@ -20,27 +21,35 @@ from gateway.engine.limits import SYSTEM_CLOCK, SYSTEM_WAITS, Clock, Waits
 from gateway.engine.ports import EventSink, Model, SessionStore
 from gateway.engine.runtime import Runtime
 from gateway.host.api import Api
-from gateway.host.channels.context import Surroundings
+from gateway.host.channels.context import Context, Surroundings
 from gateway.host.channels.equipping import preparers, with_tools
 from gateway.host.channels.registry import Registry, mounted
 from gateway.host.channels.waking import WakingSink
 from gateway.host.channels.ways import Ways
+from gateway.host.console.access.access import Access
 from gateway.host.metrics import MeteredSink, Metrics
 from gateway.release import version
+from gateway.schedules.book import Book
+from gateway.schedules.runner import Runner
 from gateway.sealing import make_sealer
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.values import ApiToken
 
+if TYPE_CHECKING:
+    from gateway.host.console.access.oidc import Provider
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """All the parts of one process, running. ``ways`` are there where its channels work."""
+    """All the parts of one process, running. ``ways`` are there where its channels and schedules
+    work."""
 
     settings: Settings
     loaded: Loaded
     runtime: Runtime
     api: Api
+    runner: Runner
     ways: Ways | None = None
 
     async def stop(self, grace: float) -> None:
@@ -51,20 +60,23 @@ class Host:
 
 
 @asynccontextmanager
-async def open_host(
+async def open_host(  # noqa: PLR0913 - what kind of host, each by name
     settings: Settings,
     *,
     tokens: tuple[ApiToken, ...] | None = None,
     offline: bool = False,
     works: bool = False,
+    local: bool = False,
     clock: Clock = SYSTEM_CLOCK,
     waits: Waits = SYSTEM_WAITS,
+    wrap: Callable[[SessionStore], SessionStore] | None = None,
 ) -> AsyncGenerator[Host, None]:
     """Everything but the socket: store open, agent loaded, runtime started; all closed at the end.
 
     ``tokens`` go before those of the settings; ``offline`` takes the scripted model whatever keys
     are set. ``works``: its channels are started and their deliveries sent; else they are known, and
-    another process's to serve. Raises ``ConfigError`` for what can't work, before any turn runs.
+    another process's to serve. ``local``: its pages are for whoever sits at this machine
+    (``gateway dev``). Raises ``ConfigError`` for what can't work, before any turn runs.
     """
     loaded, registry = await asyncio.to_thread(_load_with_channels, settings, offline)
     release = await asyncio.to_thread(version)
@@ -79,6 +91,7 @@ async def open_host(
     definition = with_tools(await loaded.start(), registry.channels)
     async with AsyncExitStack() as cleanup:
         store = await _opened_store(settings, cleanup)
+        store = store if wrap is None else wrap(store)
         cleanup.push_async_callback(definition.model.close)
         runtime = Runtime(
             {definition.name: definition},
@@ -90,7 +103,10 @@ async def open_host(
             preparers=preparers(registry.channels),
         )
         cleanup.push_async_callback(_stopped, runtime)
-        ways = Ways(runtime, definition.name, around) if works and registry.channels else None
+        room = Context(runtime, definition.name, registry)
+        book = Book(runtime, definition.name, loaded.schedules, room)
+        runner = Runner(book, runtime.owner, waits)
+        ways = Ways(runtime, definition.name, around, runner) if works else None
         await runtime.start()
         if ways is not None:
             cleanup.push_async_callback(ways.stop)
@@ -105,11 +121,22 @@ async def open_host(
                 tokens=settings.api_tokens if tokens is None else tokens,
                 chat_path=settings.chat_path,
                 registry=registry,
+                schedules=book,
                 metrics=metrics,
+                access=Access(
+                    ledger=store.ledger,
+                    clock=clock,
+                    sealer=around.sealer,
+                    public_url=settings.public_url,
+                    proxies=settings.trusted_proxies,
+                    local=local,
+                    provider=None if local else _provider(settings, clock),
+                ),
                 version=release,
                 started_at=clock.now(),
             ),
             ways=ways,
+            runner=runner,
         )
 
 
@@ -125,8 +152,26 @@ def _sealer(settings: Settings) -> Sealer | None:
     return make_sealer(keys) if keys else None
 
 
+def _provider(settings: Settings, clock: Clock) -> Provider | None:
+    """The OpenID provider; the settings are whole or none, as they were checked."""
+    issuer, secret = settings.oidc_issuer, settings.oidc_client_secret
+    if issuer is None or settings.oidc_client_id is None or secret is None:
+        return None
+    from gateway.host.console.access.oidc import Provider
+
+    return Provider(
+        issuer=issuer,
+        client_id=settings.oidc_client_id,
+        client_secret=secret.value,
+        roles=settings.oidc_roles,
+        clock=clock,
+        name_claim=settings.oidc_name_claim,
+        role_claim=settings.oidc_role_claim,
+    )
+
+
 async def _opened_store(settings: Settings, cleanup: AsyncExitStack) -> SessionStore:
-    await asyncio.to_thread(_make_room, settings)
+    await asyncio.to_thread(make_room, settings)
     # In a thread: the backend is imported now, and reads its SQL.
     store = await asyncio.to_thread(open_store, settings.database_url)
     await store.open()
@@ -140,7 +185,7 @@ async def _stopped(runtime: Runtime) -> None:
         await runtime.stop(grace=1.0)
 
 
-def _make_room(settings: Settings) -> None:
+def make_room(settings: Settings) -> None:
     """The state directory, for this user alone, and the folder of the database. Tried now: what
     can't be written later would cost turns an attempt."""
     try:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.auth import JSON
 from gateway.host.problems import PROBLEM, title
+from gateway.host.routes.schedules import COMPONENTS as SCHEDULES
 from gateway.host.shapes import COMPONENTS, FREE, HISTORY, SESSION, ref, text
 from gateway.host.table import Query, Reply, Route
 
@@ -18,6 +19,7 @@ PATH_PARAMETERS: dict[str, JsonObject] = {
     "turn_id": text("A turn of this session."),
     "id": text("The opaque id of a request."),
     "delivery": text("The number of a delivery.", pattern="^[0-9]{1,18}$"),
+    "schedule": text("A schedule of the agent: the name of its file."),
     "name": text("A mounted channel."),
     "tail": text("A path of the channel's own."),
 }
@@ -32,7 +34,7 @@ def document(routes: Iterable[Route], *, version: str, secured: bool) -> JsonObj
     for route in routes:
         item = paths.setdefault(route.path, {})
         item[route.method.lower()] = _operation(route, secured=secured)
-    components: JsonObject = {"schemas": COMPONENTS}
+    components: JsonObject = {"schemas": {**COMPONENTS, **SCHEDULES}}
     if secured:
         components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
     return {

@@ -23,10 +23,14 @@ from aiohttp import web
 
 from gateway.config import CHANNEL_NEEDS, ROWS, Settings, SettingsError
 from gateway.engine.errors import ConfigError
+from gateway.engine.limits import SYSTEM_CLOCK, Clock
 from gateway.host.app import HostRunner, make_app
 from gateway.host.compose import Host, open_host
 from gateway.host.hostfile import announce, local_url, make_cli_token, withdraw
+from gateway.host.reloading.looking import Seen, look
+from gateway.host.reloading.reloader import Reloader
 from gateway.host.routes.operate import stuck
+from gateway.schedules.words import introduced
 from gateway.values import needed
 
 log = logging.getLogger("gateway.host")
@@ -36,8 +40,6 @@ STUCK_SECONDS = 30.0
 CLOSE_SECONDS = 5.0
 COLLECT_EVERY = 5_000
 """Objects made before the garbage collector looks at the young ones; a step makes hundreds."""
-IDLE = frozenset({"GATEWAY_TRUSTED_PROXIES"})
-"""Settings that are checked, shown and not acted on yet; those of channels that aren't there are, too."""
 READY_MADE = frozenset({"slack"})
 """Channels that an agent only needs a file to have."""
 
@@ -47,12 +49,19 @@ Die = Callable[[int], object]
 @dataclass(slots=True, kw_only=True)
 class Serving:
     """How a host is run. ``ready`` is told the URL once it takes requests; ``die`` ends the process
-    without waiting for threads, since the one that hangs is one of them."""
+    without waiting for threads, since the one that hangs is one of them. ``reload``: what changes in
+    the agent directory is taken up while it runs."""
 
     grace: float = 20.0
     stuck_after: float = STUCK_SECONDS
     ready: Callable[[str], object] | None = None
+    welcome: Callable[[str], object] | None = None
+    """Told a link for one use into the operators' pages, which are for this machine alone then."""
+    furnish: Callable[[web.Application, Host], object] | None = None
+    """Adds to the application before it serves: what is beside the host in this process."""
     die: Die = os._exit
+    reload: bool = False
+    clock: Clock = SYSTEM_CLOCK
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -77,21 +86,31 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
     _close_in_children(listening)
     try:
         token = make_cli_token()
-        async with open_host(settings, tokens=(*settings.api_tokens, token), works=True) as host:
+        code = await asyncio.to_thread(look, settings.agent) if how.reload else None
+        async with open_host(
+            settings,
+            tokens=(*settings.api_tokens, token),
+            works=True,
+            local=how.welcome is not None,
+            clock=how.clock,
+        ) as host:
             idle = idle_settings(settings, host.loaded.channels)
-            for told in (*idle, *host.loaded.warnings, *host.loaded.notes):
+            for told in (*idle, *host.loaded.warnings):
                 log.warning("%s", told)
             for name in host.loaded.channels:
                 if missing := host.api.registry.missing.get(name):
                     log.warning("channel %s is off: set %s", name, needed(missing))
             settle_memory()
-            runner = HostRunner(make_app(host.api), shutdown_timeout=CLOSE_SECONDS)
+            app = make_app(host.api)
+            if how.furnish is not None:
+                how.furnish(app, host)
+            runner = HostRunner(app, shutdown_timeout=CLOSE_SECONDS)
             await runner.setup()
             try:
                 await web.SockSite(runner, listening).start()
                 url = local_url(settings.host, listening.getsockname()[1])
                 await asyncio.to_thread(announce, settings.state, url, token)
-                await _run(host, how, url)
+                await _run(host, how, url, code)
             finally:
                 await _close(host, runner)
     finally:
@@ -107,13 +126,11 @@ def idle_settings(settings: Settings, channels: Collection[str] = ()) -> list[st
     told: list[str] = []
     for row in ROWS:
         channel = row.env.partition("_")[0].lower()
-        if channel in CHANNEL_NEEDS:
-            why = None if channel in channels else _no_channel(channel)
-        else:
-            why = "this release of the gateway does nothing with it" if row.env in IDLE else None
+        if channel not in CHANNEL_NEEDS or channel in channels:
+            continue
         value = getattr(settings, row.field)
-        if why and (row.field in settings.origins or value != getattr(unset, row.field)):
-            told.append(f"{row.env} is set, but {why}")
+        if row.field in settings.origins or value != getattr(unset, row.field):
+            told.append(f"{row.env} is set, but {_no_channel(channel)}")
     return told
 
 
@@ -148,22 +165,29 @@ def _close_in_children(listening: socket.socket) -> None:
     os.register_at_fork(after_in_child=close)
 
 
-async def _run(host: Host, how: Serving, url: str) -> None:
+async def _run(host: Host, how: Serving, url: str, code: Seen | None) -> None:
     loop = asyncio.get_running_loop()
     signals = (signal.SIGTERM, signal.SIGINT)
     with suppress(NotImplementedError, ValueError, RuntimeError):  # not the main thread
         for number in signals:
             loop.add_signal_handler(number, partial(_signalled, how, number))
     async with asyncio.TaskGroup() as tasks:
-        watch = tasks.create_task(_watch(host, how))
+        beside = [tasks.create_task(_watch(host, how))]
+        if code is not None:
+            beside.append(tasks.create_task(Reloader(host, code).run()))
         log.info("agent %s serves on %s", host.api.agent, url)
+        for schedule in [] if host.api.schedules is None else await host.api.schedules.rows():
+            log.info("%s", introduced(schedule))
         if how.ready is not None:
             how.ready(url)
+        if how.welcome is not None and host.api.access is not None:
+            how.welcome(await host.api.access.local_link(url))
         await how.stop.wait()
         log.info("stopping: no new turns, running steps finish or stay at their checkpoint")
         host.api.drain()
         await host.stop(how.grace)
-        watch.cancel()
+        for task in beside:
+            task.cancel()
 
 
 def _signalled(how: Serving, number: signal.Signals) -> None:

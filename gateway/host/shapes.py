@@ -346,6 +346,7 @@ COMPONENTS: JsonObject = {
             "approvals": COUNT,
             "oldest_approval": maybe(MOMENT),
             "dead_deliveries": COUNT,
+            "schedule_lag": {"type": "number", "description": "Seconds that schedules are behind."},
             "agents": listed(text()),
             "store": text(),
             "channels": listed(

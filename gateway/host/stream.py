@@ -142,13 +142,29 @@ async def stream(
     headers: Mapping[str, str],
 ) -> web.StreamResponse:
     """Answer with the events up to the last one."""
+    return await send(api, request, _frames(events, last), headers)
+
+
+async def _frames(events: AsyncIterator[TurnEvent], last: Last) -> AsyncIterator[bytes]:
+    # Closed here and now, so that a reader that left holds no subscription until it is collected.
+    async with aclosing(cast("AsyncGenerator[TurnEvent, None]", events)) as source:
+        async for event in source:
+            yield frame(event)
+            if await last(event):
+                return
+
+
+async def send(
+    api: Api, request: web.Request, frames: AsyncIterator[bytes], headers: Mapping[str, str]
+) -> web.StreamResponse:
+    """Answer with frames as they come, until they end, the reader leaves, or this host does."""
     response = web.StreamResponse(headers={**HEADERS, **headers})
     reader = Reader()
     api.streams.add(reader)
     api.metrics.readers += 1
     try:
         async with asyncio.TaskGroup() as tasks:
-            pump = tasks.create_task(_pump(api, events, reader, last))
+            pump = tasks.create_task(_pump(api, frames, reader))
             await _serve(api, request, response, reader)
             pump.cancel()
     finally:
@@ -157,14 +173,11 @@ async def stream(
     return response
 
 
-async def _pump(api: Api, events: AsyncIterator[TurnEvent], reader: Reader, last: Last) -> None:
+async def _pump(api: Api, frames: AsyncIterator[bytes], reader: Reader) -> None:
     try:
-        # Closed here and now, so that a reader that left holds no subscription until it is collected.
-        async with aclosing(cast("AsyncGenerator[TurnEvent, None]", events)) as source:
-            async for event in source:
-                await reader.put(frame(event))
-                if await last(event):
-                    return
+        async with aclosing(cast("AsyncGenerator[bytes, None]", frames)) as source:
+            async for data in source:
+                await reader.put(data)
     except ReaderCut:
         api.metrics.readers_cut += 1
     except GatewayError as error:

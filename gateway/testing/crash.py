@@ -5,6 +5,7 @@ Each write of the seam is two points: before it, and after it is durable but bef
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -31,6 +32,7 @@ from gateway.engine.records import (
     TurnSummary,
     Writes,
 )
+from gateway.engine.runtime import Runtime
 
 T = TypeVar("T")
 
@@ -40,14 +42,16 @@ class Crash(BaseException):
 
 
 class CrashingStore:
-    """Wraps a store. Dies at write point number ``at`` (from 0); ``None`` counts points only.
+    """Wraps a store. Dies at write point number ``at`` (from 0), or at the first whose name begins so;
+    ``None`` counts points only.
 
     Once dead, every method raises ``Crash``; open a new store on the same data and start again.
     ``ledger`` is the store's own and knows of no crash.
-    ``survived`` holds the name of each point that was passed.
+    ``survived`` holds the name of each point that was passed: ``before enter``, ``after model:1``,
+    ``after start tool:1:call_1_0``, ``before tool:1:call_1_0``. ``at`` may be set later; ``died`` is set by the end.
     """
 
-    def __init__(self, inner: SessionStore, at: int | None = None) -> None:
+    def __init__(self, inner: SessionStore, at: int | str | None = None) -> None:
         self.inner = inner
         self.seam_version: int = inner.seam_version
         self.dialect: str = inner.dialect
@@ -55,15 +59,20 @@ class CrashingStore:
         self.ledger: Ledger = inner.ledger
         self.survived: list[str] = []
         self.dead = False
-        self._at = at
+        self.died = asyncio.Event()
+        self.at = at
 
     def _point(self, name: str) -> None:
         if self.dead:
             raise Crash(name)
-        if self._at is not None and len(self.survived) == self._at:
-            self.dead = True
+        if name.startswith(self.at) if isinstance(self.at, str) else len(self.survived) == self.at:
+            self.die()
             raise Crash(name)
         self.survived.append(name)
+
+    def die(self) -> None:
+        self.dead = True
+        self.died.set()
 
     async def _write(self, name: str, write: Callable[[], Awaitable[T]]) -> T:
         self._point(f"before {name}")
@@ -88,7 +97,8 @@ class CrashingStore:
         return await self._write(name, lambda: self.inner.amend(ref, ask, decide))
 
     async def commit(self, fence: Fence, writes: Writes) -> None:
-        name = ",".join(step.step for step in writes.steps) or "commit"
+        steps = (step.step if step.done else f"start {step.step}" for step in writes.steps)
+        name = ",".join(steps) or "commit"
         await self._write(name, lambda: self.inner.commit(fence, writes))
 
     async def run_local(self, fence: Fence, call: LocalCall) -> None:
@@ -144,6 +154,11 @@ class CrashingStore:
     async def list_requests(self, *, limit: int = 50) -> Sequence[RequestSummary]:
         return await self._alive().list_requests(limit=limit)
 
+    async def list_past_requests(
+        self, *, decided: bool, limit: int = 50
+    ) -> Sequence[RequestSummary]:
+        return await self._alive().list_past_requests(decided=decided, limit=limit)
+
     async def list_audit(
         self,
         *,
@@ -159,3 +174,14 @@ class CrashingStore:
 
     async def usage_totals(self, turn: TurnRow) -> JsonObject:
         return await self._alive().usage_totals(turn)
+
+
+async def kill(runtime: Runtime, store: CrashingStore) -> None:
+    """End a process as SIGKILL would: nothing of it writes any more, and nothing is let go in order."""
+    store.die()
+    runtime.draining = True
+    runtime.stopping.set()
+    await runtime.deciding.close(patience=2)
+    await runtime.tasks.close(patience=2)
+    for actor in runtime.actors():
+        actor.let_go()

@@ -1,4 +1,4 @@
-"""A clock that runs faster, for everything that waits for the outside world at once."""
+"""Clocks for everything that waits for the outside world at once: one that runs faster, one that leaps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+from typing_extensions import override
+
 from gateway.engine.kinds import Millis
 from gateway.engine.limits import Clock
+from gateway.values import duration
 
 
 class ScaledTime:
@@ -39,3 +42,41 @@ class ScaledTime:
     @property
     def clock(self) -> Clock:
         return Clock(now=self.now, monotonic=self.monotonic)
+
+
+class FakeClock(ScaledTime):
+    """Goes like any clock, and leaps when it is told to: ``clock.tick("2d")``.
+
+    Whoever sleeps, and whatever is due, wakes when the time has come; a ``timeout`` counts what passes
+    for everybody, so that a leap doesn't cut what is under way.
+    """
+
+    def __init__(self, start: Millis | None = None) -> None:
+        super().__init__(1.0, start)
+        self._leapt = 0.0
+        self._wake = asyncio.Event()
+        self.on_tick: list[Callable[[], object]] = []
+        """Told after each leap."""
+
+    @override
+    def monotonic(self) -> float:
+        return super().monotonic() + self._leapt
+
+    @override
+    async def sleep(self, seconds: float) -> None:
+        until = self.monotonic() + seconds
+        await asyncio.sleep(0)
+        while (left := until - self.monotonic()) > 0:
+            try:
+                async with asyncio.timeout(left):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    def tick(self, span: str | float) -> None:
+        """Leap: ``"90s"``, ``"5m"``, ``"1h"``, ``"2d"``, or seconds."""
+        self._leapt += duration(span) if isinstance(span, str) else span
+        self._wake.set()
+        self._wake = asyncio.Event()
+        for tell in self.on_tick:
+            tell()

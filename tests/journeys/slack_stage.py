@@ -18,7 +18,7 @@ from typing_extensions import override
 from gateway.cli.demo.office import Office
 from gateway.cli.demo.proof import Refund, refunds
 from gateway.config import Settings
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import JsonObject, Millis
 from gateway.host.app import make_app
 from gateway.host.compose import Host, open_host
 from gateway.host.hostfile import announce, make_cli_token, withdraw
@@ -43,8 +43,8 @@ HOUR = 3600.0
 class Calendar(ScaledTime):
     """Time that may jump. Who sleeps meanwhile isn't woken, as on a machine that was off."""
 
-    def __init__(self, speed: float) -> None:
-        super().__init__(speed)
+    def __init__(self, speed: float, start: Millis | None = None) -> None:
+        super().__init__(speed, start)
         self._skipped = 0.0
 
     @override
@@ -204,6 +204,7 @@ def furnished(slack: SlackEmulator) -> Office:
         slack=slack,
         june=place.june,
         orders=acme.channel("orders", [place.june, *people]),
+        ops=acme.channel("ops", [place.june, asker, colleague, lead, second]),
         asker=asker,
         colleague=colleague,
         lead=lead,

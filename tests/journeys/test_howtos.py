@@ -8,16 +8,20 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from aiohttp import web
 
+from gateway.definition import Target, load_agent
+from gateway.schedules.words import told
 from tests.support.blocks import blocks
 from tests.support.cli import Serving, Shell
 from tests.support.http import connect, on_socket
 from tests.support.pasted import do
+from tests.unit.definition.directories import write as write_agent
 
 pytestmark = pytest.mark.timeout(120)  # starts processes
 
@@ -124,4 +128,24 @@ async def test_the_tests_that_an_author_may_write(made: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(names)} passed" in done.stdout
+    assert "16 passed" in done.stdout
+
+
+def test_the_schedules_on_the_page_run_when_it_says(tmp_path: Path) -> None:
+    (morning,) = blocks("docs/howto/schedules.md", "markdown")
+    (month_end,) = blocks("docs/howto/schedules.md", "python")
+    assert month_end.code.startswith("# agent/schedules/month_end.py\n")
+    files: dict[str, str | None] = {
+        "channels/slack.py": "def channel(env): ...\n",
+        "schedules/morning.md": morning.code,
+        "schedules/month_end.py": month_end.code,
+    }
+    loaded = load_agent(write_agent(tmp_path / "agent", files), env={})
+    first = loaded.schedules["morning"]
+    assert (told(first.cron), first.timezone) == ("weekdays at 09:00", "Europe/Paris")
+    assert first.target == Target("slack", "C0123ABCD")
+    seed = loaded.schedules["month_end"].seed
+    assert callable(seed)
+    assert seed(at=datetime.fromisoformat("2027-02-27T18:00+01:00"), services=None) is None
+    asked = seed(at=datetime.fromisoformat("2027-02-28T18:00+01:00"), services=None)
+    assert asked == "Close the books of February."

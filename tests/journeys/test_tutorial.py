@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.timeout(PATIENCE + 30), pytest.mark.crash]
 
 def test_every_block_does_what_the_tutorial_says(tmp_path: Path) -> None:
     assert len(list(steps(TUTORIAL))) > 12
-    do(TUTORIAL, tmp_path, SUPPLIER_SECONDS="1.5")
+    do(TUTORIAL, tmp_path, PAYMENTS_SECONDS="1.5")
 
 
 def test_a_host_that_cannot_start_ends_the_wait_and_says_why(tmp_path: Path) -> None:

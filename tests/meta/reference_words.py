@@ -74,12 +74,20 @@ ERRORS = {
         "look at it: `gateway deliveries show`",
     ),
     "not_found": ("no such agent, session, turn, request or path", "list what there is"),
+    "oidc_provider": (
+        "the OpenID provider can't be reached, or makes no sense",
+        "try again; check `GATEWAY_OIDC_ISSUER`",
+    ),
     "reader_cut": ("the reader was too slow", "come back with the last id"),
     "request_timeout": ("the body took longer than 30 s", "send it again"),
     "schema_too_new": ("a newer release wrote the store", "install that release"),
     "seam_version": (
         "a store, sink or model written for another version of the seam",
         "install versions that match",
+    ),
+    "seed_failed": (
+        "the function that says what a schedule asks raised, or returned no text; no turn was started",
+        "mend the seed function, then `gateway schedules run NAME`",
     ),
     "session_suspended": (
         "the session waits for a person",
@@ -110,6 +118,10 @@ ERRORS = {
         "the body isn't JSON by its type",
         "`Content-Type: application/json`",
     ),
+    "user_exists": (
+        "a user of `/console` has this name already",
+        "`gateway users role`, or `gateway users reset`",
+    ),
     "write_conflict": ("rows that contradict the store; a fault of the gateway", "report it"),
 }
 
@@ -128,9 +140,15 @@ SETTINGS = {
     "GATEWAY_MAX_ATTEMPTS": "crashes of the process that one turn may cause",
     "GATEWAY_TURN_IDLE": "longest silence of a running turn: `90s`, `5m`",
     "GATEWAY_TURN_CEILING": "longest running time of a turn; waiting doesn't count",
-    "GATEWAY_PUBLIC_URL": "where the world reaches this host; for links, and where workspaces install the Slack app",
-    "GATEWAY_SECRET_KEYS": "keys to encrypt with, 32 characters or more each, the first for what is new; needed where workspaces install the Slack app",
-    "GATEWAY_TRUSTED_PROXIES": "networks whose forwarding headers count; not used by this release",
+    "GATEWAY_PUBLIC_URL": "where the world reaches this host; for links, cookies of `/console`, and where workspaces install the Slack app",
+    "GATEWAY_SECRET_KEYS": "keys to encrypt with, 32 characters or more each, the first for what is new; needed where workspaces install the Slack app, and for users of `/console`",
+    "GATEWAY_TRUSTED_PROXIES": "networks whose `X-Forwarded-For` counts, where the sign-in of `/console` counts failures by address",
+    "GATEWAY_OIDC_ISSUER": "the OpenID provider that signs people in to `/console`, exactly as it names itself; without it the users of `gateway users` do",
+    "GATEWAY_OIDC_CLIENT_ID": "this gateway's id there; its redirect address is `GATEWAY_PUBLIC_URL` with `/console/sign-in/back`",
+    "GATEWAY_OIDC_CLIENT_SECRET": "its secret",
+    "GATEWAY_OIDC_NAME_CLAIM": "the claim that names a user; `email` must be verified",
+    "GATEWAY_OIDC_ROLE_CLAIM": "the claim that tells their role: a text, or a list of texts",
+    "GATEWAY_OIDC_ROLES": "which of its values gives which role: `admins=admin, support=operator`; `*` is everybody; who has none is not let in",
     "GATEWAY_STATE": "the state directory: database, `host.json`, `host.token`",
     "ANTHROPIC_API_KEY": "the model provider's key",
     "SLACK_SIGNING_SECRET": "proves that a webhook is Slack's; turns `channels/slack.py` on together with a token",
@@ -221,4 +239,5 @@ WAYS = {
     "installations": "workspaces that let the agent in; `sealed` holds their tokens, encrypted",
     "leases": "what one host at a time may do",
     "files": "files that came in or go out",
+    "occurrences": "what came of each tick of a schedule, once; the turn, if one was begun",
 }

@@ -36,7 +36,7 @@ class Link(CrashingStore):
 
     def crash_in(self, points: int) -> None:
         """Die at the write point that is this many points away."""
-        self._at = len(self.survived) + points
+        self.at = len(self.survived) + points
 
     async def _wait(self) -> None:
         if not self._thawed.is_set():

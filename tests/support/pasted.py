@@ -20,7 +20,7 @@ from gateway.config import foreign_environ
 from tests.support.blocks import Block, blocks
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 150
+PATIENCE = 240
 PROMPT = re.compile(r"(?:you {4}|approve\? \[.*\] {2})(.*)")
 """What a terminal asks with; a pipe is asked without words."""
 

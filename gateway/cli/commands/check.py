@@ -67,7 +67,7 @@ def _made(loaded: Loaded, chosen: Settings) -> tuple[tuple[Problem, ...], tuple[
 
     errors: list[Problem] = []
     made: dict[str, Channel] = {}
-    notes = [*loaded.notes]
+    notes: list[Problem] = []
     for name, factory in loaded.channels.items():
         if missing := chosen.missing(name):
             off = Problem(factory.place, None, "is off", f"set {needed(missing)}")

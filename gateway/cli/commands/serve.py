@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -13,6 +15,11 @@ from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished, Problem
 from gateway.config import Settings
+
+if TYPE_CHECKING:
+    from gateway.host.serving import Serving
+
+Run: TypeAlias = "Callable[[Settings, Serving], Coroutine[object, object, int]]"
 
 
 @click.command(cls=Command, short_help="Run the host.")
@@ -38,10 +45,19 @@ def serve(out: Out, host: str | None, port: int | None) -> None:
     host_until_told(out, settings)
 
 
-def host_until_told(out: Out, settings: Settings) -> None:
-    """Run a host with these settings until a signal ends it."""
+def host_until_told(
+    out: Out,
+    settings: Settings,
+    *,
+    local: bool = False,
+    run: Run | None = None,
+    page: str = "",
+) -> None:
+    """Run a host with these settings until a signal ends it. ``local``: its pages are for this machine
+    alone, a link into them is told, and the agent is reloaded when its files change. ``run`` serves
+    it, where more is to run beside; ``page`` is where that is seen."""
     from gateway.host.serving import Serving
-    from gateway.host.serving import serve as run
+    from gateway.host.serving import serve as run_host
     from gateway.log import configure
 
     configure(
@@ -56,8 +72,20 @@ def host_until_told(out: Out, settings: Settings) -> None:
             out.record({"event": "ready", "url": url})
         else:
             out.say(("✓ ", "green"), f"gateway serves on {url}")
+        if page and not out.json:
+            out.say(f"  talk to it in its own Slack: {url}{page}")
+            out.say("  or from another terminal: gateway chat")
         out.stdout.flush()
 
-    code = asyncio.run(run(settings, Serving(ready=ready)))
+    def welcome(link: str) -> None:
+        if out.json:
+            out.record({"event": "link", "url": link})
+        else:
+            out.say("  operators' pages, a link for one use within five minutes:")
+            out.say(f"  {link}")
+        out.stdout.flush()
+
+    serving = Serving(ready=ready, welcome=welcome if local else None, reload=local)
+    code = asyncio.run((run or run_host)(settings, serving))
     if code:
         raise Finished(Exit(code))

@@ -81,6 +81,31 @@ class Desk(Protocol):
         """Make a dead delivery due again; as it is then."""
         ...
 
+    async def schedules(self) -> list[JsonObject]:
+        """Each schedule by name: ``cron``, ``timezone``, ``target``, ``next``, ``paused_by``,
+        ``problem``, and ``last`` with its turn and its delivery."""
+        ...
+
+    async def run_schedule(self, name: str) -> JsonObject:
+        """Fire it now. Its ``turn_id`` and ``session``; ``None`` both if it had nothing to ask."""
+        ...
+
+    async def pause_schedule(self, name: str) -> JsonObject:
+        """The schedule as it is then."""
+        ...
+
+    async def resume_schedule(self, name: str) -> JsonObject: ...
+
+    async def users(self) -> list[JsonObject]:
+        """Who may sign in to the operators' pages: ``name``, ``identity``, ``role``, ``state``,
+        ``recovery_codes``, ``made``, ``last_sign_in``."""
+        ...
+
+    async def change_user(self, name: str, do: str, role: str | None = None) -> JsonObject:
+        """``do`` is ``add``, ``role``, ``disable``, ``enable`` or ``reset``. The user as it is then,
+        and as ``link`` the path that invites them, if one does."""
+        ...
+
     async def decide(
         self, request: JsonObject, value: Json, *, reason: str | None = None
     ) -> JsonObject:

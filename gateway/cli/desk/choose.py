@@ -22,9 +22,10 @@ STARTING = 5.0
 
 @asynccontextmanager
 async def open_desk(
-    settings: Settings, by: str, *, works: bool, patience: float = STARTING
+    settings: Settings, by: str, *, works: bool, keeps: bool = False, patience: float = STARTING
 ) -> AsyncGenerator[Desk]:
-    """A desk for ``by``. ``works``: turns are started or answered, not only looked at."""
+    """A desk for ``by``. ``works``: turns are started or answered, not only looked at; ``keeps``:
+    something is, in a store that is made if there is none."""
     end = asyncio.get_running_loop().time() + patience
     while True:
         host = await asyncio.to_thread(find_host, settings.state)
@@ -51,10 +52,15 @@ async def open_desk(
         from gateway.host.compose import open_host
 
         async with open_host(settings) as opened:
-            yield LocalDesk(settings, opened.runtime.store, opened.runtime, by)
+            runtime, book = opened.runtime, opened.api.schedules
+            yield LocalDesk(settings, runtime.store, runtime, by, book)
         return
     # Looking must not leave an empty database behind.
-    fresh = await asyncio.to_thread(_no_store_yet, settings)
+    fresh = not keeps and await asyncio.to_thread(_no_store_yet, settings)
+    if keeps:
+        from gateway.host.compose import make_room
+
+        await asyncio.to_thread(make_room, settings)
     store = open_store("memory://" if fresh else settings.database_url)
     await store.open()
     try:

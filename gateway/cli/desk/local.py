@@ -7,11 +7,13 @@ what was left unfinished like any other.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import cast
 
 from gateway.cli.problem import Problem
 from gateway.config import Settings
+from gateway.definition import load_agent
 from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import Json, JsonObject, SessionRef, Speaker
 from gateway.engine.ledger import DeliveryState
@@ -25,20 +27,34 @@ from gateway.engine.wire import message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
 from gateway.host.api import archived, check_session_key
+from gateway.host.channels.context import Context
+from gateway.host.channels.registry import Registry
+from gateway.host.console.access.access import Access
+from gateway.host.console.access.roster import changed, listed
 from gateway.outbox.listing import delivery_json, find_delivery, retry_delivery, verdict_json
+from gateway.schedules.book import Book
+from gateway.sealing import make_sealer
 
 MOST = 500
 """Rows that are looked at for a count or a filter."""
 
 
 class LocalDesk:
+    """``runtime`` and ``book`` are a host's, where this process is one."""
+
     def __init__(
-        self, settings: Settings, store: SessionStore, runtime: Runtime | None, by: str
+        self,
+        settings: Settings,
+        store: SessionStore,
+        runtime: Runtime | None,
+        by: str,
+        book: Book | None = None,
     ) -> None:
         self._settings = settings
         self._store = store
         self._runtime = runtime
         self._by = by
+        self._book = book
 
     @property
     def where(self) -> str:
@@ -164,6 +180,52 @@ class LocalDesk:
         return [message_json(message) for message in messages]
 
     # -- doing ---------------------------------------------------------------------------------
+    async def schedules(self) -> list[JsonObject]:
+        return await (await self._schedule_book()).rows()
+
+    async def run_schedule(self, name: str) -> JsonObject:
+        if self._book is None:
+            raise Problem("unreachable", "this needs a running host", fix="gateway serve")
+        fired = await self._book.run(name, self._by)
+        if fired is None:
+            return {"turn_id": None, "session": None}
+        # Nobody else would run it.
+        await self._session(self._book.agent, fired.session).result(fired.turn_id)
+        return {"turn_id": fired.turn_id, "session": fired.session}
+
+    async def pause_schedule(self, name: str) -> JsonObject:
+        book = await self._schedule_book()
+        await book.pause(name, self._by)
+        return await book.row(name)
+
+    async def resume_schedule(self, name: str) -> JsonObject:
+        book = await self._schedule_book()
+        await book.resume(name)
+        return await book.row(name)
+
+    async def _schedule_book(self) -> Book:
+        """What the agent directory says, beside what the store keeps."""
+        if self._book is not None:
+            return self._book
+        environ, runtime = self._settings.environ, self._reading()
+        loaded = await asyncio.to_thread(load_agent, self._settings.agent, env=environ)
+        room = Context(runtime, loaded.agent.name, Registry())
+        return Book(runtime, loaded.agent.name, loaded.schedules, room)
+
+    async def users(self) -> list[JsonObject]:
+        return await listed(self._access())
+
+    async def change_user(self, name: str, do: str, role: str | None = None) -> JsonObject:
+        return await changed(self._access(), name, do, role)
+
+    def _access(self) -> Access:
+        keys = [key.value for key in self._settings.secret_keys]
+        return Access(
+            ledger=self._store.ledger,
+            clock=SYSTEM_CLOCK,
+            sealer=make_sealer(keys) if keys else None,
+        )
+
     async def decide(
         self, request: JsonObject, value: Json, *, reason: str | None = None
     ) -> JsonObject:

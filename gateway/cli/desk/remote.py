@@ -123,6 +123,29 @@ class RemoteDesk:
         return _items(await self._get(_turn(agent, session, turn_id) + "/events"), "events")
 
     # -- doing ---------------------------------------------------------------------------------
+    async def schedules(self) -> list[JsonObject]:
+        return _items(await self._get("/schedules"), "schedules")
+
+    async def run_schedule(self, name: str) -> JsonObject:
+        return await self._schedule(name, "run", twice=False)
+
+    async def pause_schedule(self, name: str) -> JsonObject:
+        return await self._schedule(name, "pause", twice=True)
+
+    async def resume_schedule(self, name: str) -> JsonObject:
+        return await self._schedule(name, "resume", twice=True)
+
+    async def _schedule(self, name: str, do: str, *, twice: bool) -> JsonObject:
+        path = f"/schedules/{segment(name)}/{do}"
+        return object_of(await self._post(path, {"by": self._by}, twice=twice))
+
+    async def users(self) -> list[JsonObject]:
+        return _items(await self._get("/console/users"), "users")
+
+    async def change_user(self, name: str, do: str, role: str | None = None) -> JsonObject:
+        body: JsonObject = {"do": do, "role": role}
+        return object_of(await self._client.post(f"/console/users/{segment(name)}", body))
+
     async def decide(
         self,
         request: JsonObject,

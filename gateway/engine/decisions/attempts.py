@@ -26,12 +26,12 @@ from gateway.engine.decisions.closing import (
 )
 from gateway.engine.decisions.keys import keys_of
 from gateway.engine.decisions.opening import Opening, opening_from
-from gateway.engine.decisions.policy import FrozenSurface, surface_from
+from gateway.engine.decisions.policy import FrozenSurface, Terms, surface_from
 from gateway.engine.decisions.position import AskModel, Move, RunCalls, next_move
 from gateway.engine.decisions.preparing import Unprepared, needs_reading, unprepared
 from gateway.engine.decisions.telling import telling
 from gateway.engine.errors import StaleAttemptError
-from gateway.engine.kinds import Millis, SessionRef, TurnRow
+from gateway.engine.kinds import Begins, Millis, SessionRef, TurnRow
 from gateway.engine.messages import Message
 from gateway.engine.model import Edition
 from gateway.engine.outcomes import Reset
@@ -59,8 +59,8 @@ class Taker:
     """Who takes hold of the turn, and by which rules."""
 
     ref: SessionRef
-    editions: Callable[[str], tuple[FrozenSurface, Edition]]
-    """The surface and edition that a new turn of a source gets today."""
+    editions: Callable[[str, Begins], Terms]
+    """The surface and edition that a new turn of a source gets today, by how it begins."""
     stored: Container[str]
     """Editions known to be in the store."""
     owner: str
@@ -269,7 +269,7 @@ def _hold(
     edition: Edition | None = None
     first: _Opened = {}
     if record.opening is None:
-        surface, edition = by.editions(record.source)
+        surface, edition = by.editions(record.source, opening.trigger)
         message = opening.message(session.next_index, record.turn_id, edition.hash)
         first = {
             "content": None,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import cast
 
 from gateway.engine.agent import AgentDef, Surface
-from gateway.engine.kinds import Json
+from gateway.engine.kinds import Begins, Json
 from gateway.engine.model import Edition
 from gateway.engine.struct import struct
+from gateway.engine.tool import Tool
 from gateway.engine.wire import WIRE_VERSION, dumps, make_edition, versioned
 
 
@@ -27,15 +28,33 @@ class FrozenSurface:
         return dumps({"v": WIRE_VERSION, "source": self.source, "deny": deny})
 
 
+Terms = tuple[FrozenSurface, Edition]
+"""What a turn begins with."""
+
+
 def surface_from(body: str) -> FrozenSurface:
     value = versioned(body)
     deny = cast("list[Json]", value["deny"])
     return FrozenSurface(str(value["source"]), frozenset(str(name) for name in deny))
 
 
-def freeze_surface(agent: AgentDef, source: str) -> FrozenSurface:
+def freeze_surface(agent: AgentDef, source: str, trigger: Begins = "proactive") -> FrozenSurface:
     surface = agent.surfaces.get(source, Surface())
-    return FrozenSurface(source, frozenset(surface.deny_tools))
+    unasked = {name for name, tool in agent.tools.items() if tool.unasked}
+    denied = unasked if trigger == "inbound" else set[str]()
+    return FrozenSurface(source, frozenset(surface.deny_tools | denied))
+
+
+def runnable(
+    agent: AgentDef, edition: Edition, then: FrozenSurface, today: AgentDef
+) -> dict[str, Tool]:
+    """What a turn may run of the agent that it began as: listed in its edition, denied neither when
+    it began nor by the agent as it is today."""
+    listed = {spec.name for spec in edition.tools}
+    denied = then.deny | freeze_surface(today, then.source).deny
+    return {
+        name: tool for name, tool in agent.tools.items() if name in listed and name not in denied
+    }
 
 
 def system_prompt(agent: AgentDef, source: str) -> str:

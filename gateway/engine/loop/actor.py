@@ -7,11 +7,12 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
+from gateway.engine.agent import AgentDef
 from gateway.engine.decisions.admission import ViewChanged
 from gateway.engine.decisions.attempts import Begun, GaveUp, Taken, Taker, begin
 from gateway.engine.decisions.closing import error_record
 from gateway.engine.decisions.park import pending_input
-from gateway.engine.decisions.policy import FrozenSurface
+from gateway.engine.decisions.policy import runnable
 from gateway.engine.decisions.preparing import Unprepared
 from gateway.engine.errors import (
     GatewayError,
@@ -31,7 +32,6 @@ from gateway.engine.steps.attempt import Attempt, Transcript, World
 from gateway.engine.steps.billing import usage_so_far
 from gateway.engine.steps.signals import Cancelled, Drained, TurnFailure
 from gateway.engine.struct import replace
-from gateway.engine.tool import Tool
 from gateway.engine.wire import edition_from, message_from
 
 log = logging.getLogger("gateway.engine")
@@ -73,6 +73,8 @@ class Actor:
         self._resets: list[asyncio.Future[Reset]] = []
         self._asked: dict[str, CancelReason] = {}
         """Cancellations that came while their turn's attempt was being set up."""
+        self._begun_as: dict[str, AgentDef] = {}
+        """Turns that were driven here and haven't ended, and the agent that each began as."""
         self._warm: Warm | None = None
         self._reading = Reading(runtime)
         self._wake = False
@@ -95,7 +97,12 @@ class Actor:
             and not self._waiters
             and not self._resets
             and not self.world.sink.watched(self.world.ref)
+            and all(agent is self.world.agent for agent in self._begun_as.values())
         )
+
+    def adopt(self, agent: AgentDef) -> None:
+        """Turns that begin from now on run as ``agent``; the others keep what they began as."""
+        self.world = replace(self.world, agent=agent)
 
     def stand(self, behind: int) -> None:
         """So many turns stand in line behind the session's first."""
@@ -135,6 +142,8 @@ class Actor:
     def rested(self, result: TurnResult) -> None:
         self.live.discard(result.turn_id)
         self._asked.pop(result.turn_id, None)
+        if result.status != "suspended":
+            self._begun_as.pop(result.turn_id, None)
         self._reading.drop(result.turn_id)
         for future in self._waiters.pop(result.turn_id, ()):
             if not future.done():
@@ -300,6 +309,7 @@ class Actor:
         except StaleAttemptError:
             self._warm = None
             self.live.discard(attempt.turn_id)
+            self._begun_as.pop(attempt.turn_id, None)
             return False
         except WriteConflictError as conflict:
             # The row is there already: a commit that answered with an error went through. What is
@@ -324,7 +334,7 @@ class Actor:
             request = await self._open_request(record)
             self.rested(turn_result(record, request, answer_in(attempt.messages, record)))
         if error is not None:
-            await self.runtime.report_failure(self.world, record, error)
+            await self.runtime.report_failure(attempt.world, record, error)
         more = begun.behind > 0 or record.cancel is not None or bool(self._resets)
         return more or self.runtime.shared
 
@@ -346,8 +356,9 @@ class Actor:
             transcript = Transcript.of([message_from(row) for row in rows])
         edition = begun.edition or await self._edition(begun.record)
         self.runtime.stored_editions.add(edition.hash)
-        world = self.world
-        attempt = Attempt(world, begun, transcript, edition, self._tools(begun.surface, edition))
+        agent = self._begun_as.setdefault(begun.record.turn_id, self.world.agent)
+        tools = runnable(agent, edition, begun.surface, today=self.world.agent)
+        attempt = Attempt(replace(self.world, agent=agent), begun, transcript, edition, tools)
         if not begun.fresh:
             await self._recall(attempt)
         return attempt
@@ -368,17 +379,6 @@ class Actor:
                 fix="restore the store from a backup that holds it",
             )
         return edition_from(hashed, row.body)
-
-    def _tools(self, surface: FrozenSurface, edition: Edition) -> dict[str, Tool]:
-        """What may run: listed in the turn's edition, there today, denied neither then nor now."""
-        agent = self.world.agent
-        today = self.runtime.edition_for(agent, surface.source)[0]
-        listed = {spec.name for spec in edition.tools}
-        return {
-            name: tool
-            for name, tool in agent.tools.items()
-            if name in listed and name not in surface.deny and name not in today.deny
-        }
 
 
 def answer_in(messages: list[Message], record: TurnRecord) -> str:

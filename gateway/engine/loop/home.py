@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from gateway.engine.agent import AgentDef
-from gateway.engine.decisions.policy import FrozenSurface
+from gateway.engine.decisions.policy import Terms
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import SessionRef
+from gateway.engine.kinds import Begins, SessionRef
 from gateway.engine.limits import Clock, Limits
 from gateway.engine.loop.gates import Gate
-from gateway.engine.model import Edition
 from gateway.engine.ports import EventSink, Preparer, SessionStore
 from gateway.engine.records import TurnRecord
 from gateway.engine.steps.attempt import World
@@ -45,7 +44,7 @@ class Home(Protocol):
 
     stored_editions: set[str]
 
-    def edition_for(self, agent: AgentDef, source: str) -> tuple[FrozenSurface, Edition]: ...
+    def edition_for(self, agent: AgentDef, source: str, trigger: Begins) -> Terms: ...
 
     async def publish(self, ref: SessionRef, events: Sequence[TurnEvent]) -> None: ...
 

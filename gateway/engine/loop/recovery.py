@@ -128,7 +128,7 @@ async def ticks(runtime: Keeper) -> None:
             await _obey_cancels(runtime)
         if runtime.clock.monotonic() - last_sweep >= SWEEP_EVERY:
             last_sweep = runtime.clock.monotonic()
-            await _sweep(runtime)
+            await sweep(runtime)
 
 
 def _end_overdue(runtime: Keeper) -> None:
@@ -152,7 +152,8 @@ async def _obey_cancels(runtime: Keeper) -> None:
                 attempt.stop(Cancelled(record.cancel))
 
 
-async def _sweep(runtime: Keeper) -> None:
+async def sweep(runtime: Keeper) -> None:
+    """What the clock and other processes have changed since the last time."""
     try:
         await runtime.store.beat(runtime.owner)
         await _expire(runtime)

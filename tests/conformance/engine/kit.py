@@ -28,7 +28,7 @@ from gateway.engine.tool import Tool
 from gateway.engine.wire.events import event_from
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
-from gateway.testing.crash import CrashingStore
+from gateway.testing.crash import CrashingStore, kill
 from tests.conformance.engine.ways.attentive import Attentive
 from tests.support.turns import calls, replies
 
@@ -199,14 +199,7 @@ class Bench:
     async def kill(self) -> None:
         """The process is gone: nothing of it writes any more. A new store is open afterwards."""
         self.need_durable()
-        self.store.dead = True
-        runtime = self.runtime
-        runtime.draining = True
-        runtime.stopping.set()
-        await runtime.deciding.close(patience=2)
-        await runtime.tasks.close(patience=2)
-        for actor in runtime.actors():
-            actor.let_go()
+        await kill(self.runtime, self.store)
         await self._reopen()
 
     async def drain(self, grace: float = 5.0) -> None:

@@ -66,6 +66,9 @@ from tests.conformance.engine.tools.gate import (
 from tests.conformance.engine.tools.guarantees import (
     TestTools,
 )
+from tests.conformance.engine.tools.replacing import (
+    TestReplacing,
+)
 from tests.conformance.engine.ways.decisions import (
     TestDecisions,
     TestWhereARequestIsShown,
@@ -101,6 +104,7 @@ __all__ = [
     "TestPreparing",
     "TestProvenance",
     "TestReplace",
+    "TestReplacing",
     "TestReplies",
     "TestReset",
     "TestResults",

@@ -44,7 +44,8 @@ def started(shell: Shell, *args: str) -> Iterator[dict[str, Any]]:
 async def test_slack_can_be_talked_to(tmp_path: Path) -> None:
     with started(Shell(tmp_path), "slack") as said:
         settings = said["settings"]
-        assert set(settings) == {"SLACK_API_URL", "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN"}
+        slack = {"SLACK_API_URL", "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN"}
+        assert set(settings) == {*slack, "DATABASE_URL"}
         client = AsyncWebClient(
             token=settings["SLACK_BOT_TOKEN"], base_url=f"{settings['SLACK_API_URL']}/"
         )

@@ -1,0 +1,1 @@
+"""``gateway new`` and ``gateway add``: files to begin with, each with a test that passes."""

@@ -1,0 +1,114 @@
+"""`gateway new` and `gateway add`: what they make passes its own tests, and nothing is written over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Ran, Shell
+
+pytestmark = pytest.mark.timeout(120)  # starts processes
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shell:
+    Shell(tmp_path).ok("new", "shop")
+    return Shell(tmp_path / "shop")
+
+
+def its_own_tests(shop: Shell, code: int = 0) -> str:
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
+    done = subprocess.run(
+        (*command, "-W", "error"),
+        cwd=shop.folder,
+        env=shop.environ,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def files(shop: Shell) -> set[str]:
+    return {path.relative_to(shop.folder).as_posix() for path in shop.folder.rglob("*.*")}
+
+
+def test_everything_that_is_made_passes_its_tests(shop: Shell) -> None:
+    assert "4 passed" in its_own_tests(shop)
+    shop.ok("add", "tool", "find_part")
+    shop.ok("add", "tool", "order_part", "--approval")
+    shop.ok("add", "schedule", "morning_check", "--timezone", "Europe/Paris")
+    shop.ok("add", "channel", "slack")
+    checked = shop.ok("check", "--strict")
+    assert "5 tools, 1 schedule, 1 channel" in checked.out
+    assert "11 passed" in its_own_tests(shop)
+
+
+@pytest.mark.parametrize(
+    ("command", "made"),
+    [
+        (("tool", "find_part"), {"agent/tools/find_part.py", "tests/test_find_part.py"}),
+        (("schedule", "digest"), {"agent/schedules/digest.md", "tests/test_digest.py"}),
+        (
+            ("channel", "slack"),
+            {"agent/channels/slack.py", "agent/instructions.slack.md", "tests/test_slack.py"},
+        ),
+    ],
+    ids=["tool", "schedule", "channel"],
+)
+def test_what_is_there_is_never_written_over(
+    shop: Shell, command: tuple[str, ...], made: set[str]
+) -> None:
+    before = files(shop)
+    said = shop.ok("add", *command, "--json").object
+    assert isinstance(said["files"], list)
+    assert {str(name) for name in said["files"]} == made == files(shop) - before
+    taken = shop.folder / min(made)
+    for name in made:
+        (shop.folder / name).unlink()
+    taken.write_text("mine")
+    refused = shop.run("add", *command, "--json")
+    assert (refused.code, refused.error["code"]) == (7, "exists")
+    assert files(shop) - before == {min(made)}
+    assert taken.read_text() == "mine"
+
+
+def refused(ran: Ran, code: int, *words: str) -> None:
+    assert ran.code == code, ran
+    assert all(word in ran.err for word in words), ran.err
+
+
+def test_a_name_must_suit_a_file_a_function_and_a_test(shop: Shell) -> None:
+    before = files(shop)
+    refused(shop.run("add", "tool", "issue-refund"), 2, "fix: gateway add tool issue_refund")
+    refused(shop.run("add", "tool", "9lives"), 2, "fix: gateway add tool tool_9lives")
+    refused(shop.run("add", "tool", "import"), 2, "fix: gateway add tool tool_import")
+    refused(shop.run("add", "tool", "../evil"), 2, "fix: gateway add tool evil")
+    refused(shop.run("add", "tool", "read_skill"), 2, "a tool of the gateway's own")
+    refused(shop.run("add", "schedule", "Daily"), 2, "fix: gateway add schedule daily")
+    zone = shop.run("add", "schedule", "daily", "--timezone", "Europe/Pariss")
+    refused(zone, 2, 'did you mean "Europe/Paris"?')
+    refused(shop.run("add", "channel", "telegraph"), 2, "slack")
+    assert files(shop) == before
+
+
+def test_without_an_agent_there_is_nothing_to_add_to(tmp_path: Path) -> None:
+    refused(Shell(tmp_path).run("add", "tool", "find_part"), 4, "no agent in agent", "gateway new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_steps_are_said(shop: Shell) -> None:
+    said = shop.ok("add", "channel", "slack").out
+    assert said.index("pytest tests/test_slack.py") < said.index("gateway slack manifest")
+    assert "SLACK_BOT_TOKEN" in said
+
+
+def test_a_test_without_an_agent_says_where_it_looked(tmp_path: Path) -> None:
+    (tmp_path / "test_lost.py").write_text("def test_lost(agent):\n    agent.ask('hello')\n")
+    said = its_own_tests(Shell(tmp_path), code=1)
+    assert f"no agent/agent.py above {tmp_path / 'test_lost.py'}" in said
