@@ -26,15 +26,15 @@ class Order:
 
 # fmt: off
 SAMPLES = (
-    Order("1042", "Robin Vale", "1 glass kettle", Decimal("42.50"), "4242",
+    Order("1042", "a café in Lyon", "1 glass kettle", Decimal("42.50"), "4242",
           "delivered", "left with a neighbour on Tuesday"),
-    Order("1043", "Kim Ashby", "2 tea towels, 1 teapot", Decimal("61.00"), "1881",
+    Order("1043", "a school in Porto", "2 tea towels, 1 teapot", Decimal("61.00"), "1881",
           "in transit", "with the carrier since yesterday, due tomorrow"),
-    Order("1044", "Sam Orchard", "1 milk frother", Decimal("29.90"), "0005",
+    Order("1044", "a baker in Graz", "1 milk frother", Decimal("29.90"), "0005",
           "packed", "waiting for the afternoon pick-up"),
-    Order("1045", "Alex Marlow", "1 espresso machine", Decimal("612.00"), "4444",
+    Order("1045", "a hotel in Bergen", "1 espresso machine", Decimal("612.00"), "4444",
           "delivered", "signed for by the customer on Monday"),
-    Order("1046", "Jo Fenwick", "1 grinder", Decimal("118.00"), "1117",
+    Order("1046", "an office in Ghent", "1 grinder", Decimal("118.00"), "1117",
           "late", "stuck in customs for nine days"),
 )
 # fmt: on

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import cast
 
 from channels.protocol import CallState, Card, Decider
-from gateway.engine.decisions.answerers import namespace
+from gateway.approvals.ballot import ballot_of, value_of
 from gateway.engine.decisions.park import request_body
 from gateway.engine.decisions.position import call_step
-from gateway.engine.kinds import OPEN_STATES, CancelReason, Json
+from gateway.engine.kinds import OPEN_STATES, CancelReason
 from gateway.engine.messages import ToolResult
 from gateway.engine.records import RequestRecord, TurnRecord, VoteRow
 from gateway.engine.wire import loads
@@ -40,7 +39,7 @@ def card_of(
         answerers=body.answerers,
         digest=request.digest,
         quorum=quorum if isinstance(quorum, int) else 1,
-        votes=_agreeing(votes),
+        votes=ballot_of(votes).counted,
         created_at=request.created_at,
         expires_at=request.expires_at,
         outcome=request.outcome,
@@ -50,33 +49,15 @@ def card_of(
     )
 
 
-def _agreeing(votes: Sequence[VoteRow]) -> tuple[Decider, ...]:
-    """The most votes that agree, each person's latest, among identities of one kind: those of another
-    kind might be the same people."""
-    latest = {vote.by: vote for vote in votes}
-    groups: dict[tuple[str, str], list[VoteRow]] = {}
-    for vote in latest.values():
-        groups.setdefault((vote.value, namespace(vote.by)), []).append(vote)
-    most = max(groups.values(), key=len) if groups else []
-    return tuple(
-        Decider(by=vote.by, value=_value(vote.value), reason=vote.reason, at=vote.at)
-        for vote in sorted(most, key=lambda vote: vote.at)
-    )
-
-
 def _decided(request: RequestRecord) -> Decider | None:
     if request.outcome is None or request.decided_at is None:
         return None
     return Decider(
         by=request.by or "",
-        value=_value(request.value),
+        value=value_of(request.value),
         reason=request.reason,
         at=request.decided_at,
     )
-
-
-def _value(text: str | None) -> Json:
-    return None if text is None else cast("Json", json.loads(text))
 
 
 def _call(request: RequestRecord, turn: TurnRecord, result: ToolResult | None) -> CallState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from channels.protocol import Card
+from gateway.approvals.ballot import Ballot, ballot_of
 from gateway.approvals.card import card_of
 from gateway.engine.decisions.closing import stored_result
 from gateway.engine.decisions.park import request_body
@@ -12,7 +13,15 @@ from gateway.engine.decisions.position import call_step
 from gateway.engine.kinds import SessionRef
 from gateway.engine.messages import ToolResult
 from gateway.engine.ports import SessionStore
-from gateway.engine.records import Ask, Plan, RequestRecord, SessionView, TurnRecord, VoteRow
+from gateway.engine.records import (
+    Ask,
+    Plan,
+    RequestRecord,
+    RequestSummary,
+    SessionView,
+    TurnRecord,
+    VoteRow,
+)
 from gateway.engine.wire import message_from
 
 
@@ -26,19 +35,24 @@ async def read_card(store: SessionStore, request_id: str) -> Card | None:
     turn = await store.turn(ref, request.turn_id)
     if turn is None:
         return None
-    votes: Sequence[VoteRow] = ()
-    if found.votes and request_body(request.body).answerers.get("quorum", 1) != 1:
-        votes = await _votes(store, ref, request)
+    votes = await _votes(store, found)
     return card_of(request, turn, votes, await _result(store, ref, turn, request))
 
 
-async def _votes(store: SessionStore, ref: SessionRef, request: RequestRecord) -> Sequence[VoteRow]:
+async def read_ballot(store: SessionStore, found: RequestSummary) -> Ballot:
+    return ballot_of(await _votes(store, found))
+
+
+async def _votes(store: SessionStore, found: RequestSummary) -> Sequence[VoteRow]:
     """Whose votes they are is shown under the session's lock only; nothing is written."""
 
     def look(view: SessionView) -> Plan[Sequence[VoteRow]]:
         return Plan(view.votes)
 
-    return await store.amend(ref, Ask(turn_id=request.turn_id, request=request.id), look)
+    request = found.request
+    if not found.votes or request_body(request.body).answerers.get("quorum", 1) == 1:
+        return ()
+    return await store.amend(found.ref, Ask(turn_id=request.turn_id, request=request.id), look)
 
 
 async def _result(

@@ -19,3 +19,8 @@ def already(card: Card) -> str:
 
 def not_yours(who: str) -> str:
     return f"This one is for {who} to decide."
+
+
+def voted(votes: int, quorum: int) -> str:
+    """For somebody whose vote is kept already, while others' are missing."""
+    return f"Your vote is kept: {votes} of {quorum}. Somebody else has to decide as well."

@@ -25,7 +25,6 @@ from gateway.definition.tools import check_waits, load_tools
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError
 from gateway.engine.tool import Tool
-from gateway.schedules import quiet
 
 BUILT_IN_SOURCES = frozenset({"api", "chat", "cli", "console", "cron", "timer", "web"})
 """Sources the gateway emits without a channel of the agent's own."""
@@ -302,13 +301,22 @@ def _assemble(
         name=agent.name,
         model=model,
         instructions=_join(parts.prompt, skills),
-        tools={**parts.tools, quiet.NAME: quiet.TOOL} if parts.schedules else parts.tools,
+        tools={**parts.tools, **_unasked(parts)},
         overlays=overlays,
         surfaces=dict(agent.surfaces),
         approvals=dict(agent.approvals),
         authorize_answer=agent.authorize_answer,
         on_turn_error=agent.on_turn_error,
     )
+
+
+def _unasked(parts: _Parts) -> dict[str, Tool]:
+    """What an agent that speaks first is given for that."""
+    if not parts.schedules:
+        return {}
+    from gateway.schedules.tool import TOOL  # its schema is made here, of what is slow to import
+
+    return {TOOL.name: TOOL}
 
 
 def _join(*texts: str) -> str:

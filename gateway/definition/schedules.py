@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import cast, get_args
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from gateway.definition.author import Missed, Schedule, Target
 from gateway.definition.modules import Package
@@ -26,7 +27,7 @@ from gateway.definition.source import (
     read_text,
     split,
 )
-from gateway.schedules.cron import Cron
+from gateway.schedules.cron import Cron, CronError
 
 _KEYS: tuple[str, ...] = ("cron", "timezone", "target", "missed", "within", "seed")
 _MISSED = cast("tuple[str, ...]", get_args(Missed))
@@ -154,12 +155,14 @@ def check(
     if not schedule.cron:
         refuse("cron", "has no cron", 'say when it runs: cron: "0 9 * * 1-5"')
     elif problem := _cron_problem(schedule.cron):
-        refuse("cron", f"has a cron that {problem}", 'write five fields: cron: "0 9 * * 1-5"')
+        refuse("cron", f"has a cron that {problem}", problem.fix)
     if not _is_zone(schedule.timezone):
         refuse(
             "timezone",
             f"names the unknown timezone {schedule.timezone!r}",
-            "use an IANA name, such as Europe/Paris or UTC",
+            f"timezone: {near}"
+            if (near := near_zone(str(schedule.timezone)))
+            else "use an IANA name, such as Europe/Paris or UTC",
         )
     if schedule.missed not in _MISSED:
         near = did_you_mean(str(schedule.missed), _MISSED)
@@ -191,22 +194,42 @@ def _target(given: Target | str | None, channels: Collection[str]) -> Target | _
     try:
         target = Target.parse(given) if isinstance(given, str) else given
     except ValueError as error:
-        return _Wrong(f"has a target that can't be understood: {error}", "")
+        return _Wrong(f"has a target that can't be understood: {error}", _how(str(given), channels))
     if target is None or target.channel in channels:
         return target
     there = f"there is {', '.join(sorted(channels))}" if channels else "there is none"
     return _Wrong(
-        f"has the target {target}, but there is no channel {target.channel}; {there}",
+        f"has the target {target}, but there is no channel {target.channel}"
+        f"{did_you_mean(target.channel, channels)}; {there}",
         f"write channels/{target.channel}.py, or name a channel that is there",
     )
 
 
-def _cron_problem(text: str) -> str | None:
+def _how(given: str, channels: Collection[str]) -> str:
+    """How a target that isn't one is written: a channel's name without a place, or a place alone."""
+    word = given.strip(" :")
+    if re.fullmatch(r"[CGD][A-Z0-9]+", word):  # as Slack's ids are
+        return f"write target: slack:{word}"
+    name = word if word in channels else next(iter(sorted(channels)), "slack")
+    return f"write target: {name}:{'C0123ABCD' if name == 'slack' else '<address>'}, with the place to post in"
+
+
+def _cron_problem(text: str) -> CronError | None:
     try:
         Cron.parse(text)
-    except ValueError as error:
-        return str(error)
+    except CronError as error:
+        return error
     return None
+
+
+def near_zone(name: str) -> str:
+    """The time zone that an unknown name must mean: but for its capitals, or its continent; else one that
+    is nearly written so, or none."""
+    zones, wanted = sorted(available_timezones()), name.strip().lower()
+    for zone in zones:
+        if zone.lower() == wanted or zone.lower().endswith(f"/{wanted}"):
+            return zone
+    return next(iter(get_close_matches(name, zones, n=1, cutoff=0.7)), "")
 
 
 def _is_zone(name: object) -> bool:

@@ -118,7 +118,8 @@ class Runtime:
         self.problem: str | None = None
         """Why the store can't be used right now."""
         self._actors: OrderedDict[SessionRef, Actor] = OrderedDict()
-        self._editions: dict[tuple[str, str, Begins], Terms] = {}
+        self._editions: dict[tuple[int, str, Begins], Terms] = {}
+        """By the definition itself: a turn may be beginning on one while another takes its place."""
         self._replaced: list[AgentDef] = []
         """What turns may still run as. Their models are closed with the others."""
 
@@ -206,7 +207,6 @@ class Runtime:
         _check_versions({agent.name: agent}, self.store, self.sink)
         self._replaced.append(self.agents[agent.name])
         self.agents = {**self.agents, agent.name: agent}
-        self._editions.clear()
         for ref, actor in self._actors.items():
             if ref.agent == agent.name:
                 actor.adopt(agent)
@@ -259,7 +259,7 @@ class Runtime:
 
     def edition_for(self, agent: AgentDef, source: str, trigger: Begins) -> Terms:
         """The surface and edition that a turn of this source, begun like this, gets today."""
-        key = (agent.name, source, trigger)
+        key = (id(agent), source, trigger)  # each is kept as long as we live
         made = self._editions.get(key)
         if made is None:
             surface = freeze_surface(agent, source, trigger)

@@ -96,6 +96,13 @@ class Api:
             )
         return self.session(agent, key)
 
+    def book(self) -> Book:
+        if self.schedules is None:
+            raise NotFoundError(
+                "no agent here has schedules", fix="run the agent with gateway serve"
+            )
+        return self.schedules
+
     def take_turns(self) -> None:
         if self.draining or self.runtime.draining:
             raise DrainingError("this host is stopping and takes no new turns", fix="try again")

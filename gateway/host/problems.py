@@ -96,13 +96,16 @@ def problem(error: GatewayError, headers: Mapping[str, str] | None = None) -> we
 
 
 def unforeseen(error: Exception, where: str, headers: Mapping[str, str]) -> web.Response:
-    """A fault of ours: the log has it whole, the caller gets its id."""
+    return problem(our_fault(error, where), headers)
+
+
+def our_fault(error: Exception, where: str) -> GatewayError:
+    """What to tell of a fault of ours: the log has it whole, the caller gets its id."""
     error_id = f"E-{secrets.token_hex(4)}"
     log.error("%s failed", where, exc_info=error, extra={"error_id": error_id})
-    told = GatewayError(
+    return GatewayError(
         "the gateway failed to handle this request", fix=f"look for {error_id} in its log"
     )
-    return problem(told, headers)
 
 
 def json_response(

@@ -220,6 +220,14 @@ _REQUEST: JsonObject = {
     "created_at": MOMENT,
     "expires_at": maybe(MOMENT),
 }
+_VOTE: JsonObject = {
+    "by": text("Whose vote it is."),
+    "value": {},
+    "reason": maybe(text()),
+    "at": MOMENT,
+    "counts": {"type": "boolean"},
+    "why": text("Why it doesn't count; empty if it does."),
+}
 
 COMPONENTS: JsonObject = {
     "Problem": obj(
@@ -308,6 +316,7 @@ COMPONENTS: JsonObject = {
             "turn_id": text(),
             "outcome": maybe(text()),
             "by": maybe(text()),
+            "cast": listed(obj(_VOTE, " ".join(_VOTE))),
         },
         " ".join([*_REQUEST, "agent", "session", "turn_id"]),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.approvals.ballot import Ballot
 from gateway.engine.agent import AgentDef
 from gateway.engine.decisions.opening import opening_from
 from gateway.engine.decisions.park import pending_input
@@ -117,9 +118,11 @@ def turn_json(found: TurnSummary) -> JsonObject:
     }
 
 
-def approval_json(found: RequestSummary) -> JsonObject:
+def approval_json(found: RequestSummary, ballot: Ballot) -> JsonObject:
+    """``votes`` are those that count together; ``cast`` are all, each with why it doesn't count."""
     return {
-        **request_json(pending_input(found.request, found.votes)),
+        **request_json(pending_input(found.request, len(ballot.counted))),
+        "cast": ballot.rows(),
         "agent": found.ref.agent,
         "session": found.ref.key,
         "turn_id": found.request.turn_id,

@@ -68,6 +68,7 @@ MEANING: Mapping[str, str] = {
     # what came of an answer
     "decided": "the request is decided",
     "voted": "the vote counts; more are needed",
+    "voted-before": "the same person's same vote is kept already; others' are needed",
     "form:opened": "a form was opened",
     "show:opened": "the arguments were shown",
     "already-decided": "somebody else, or the deadline, was faster",

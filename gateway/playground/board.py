@@ -11,11 +11,12 @@ from channels.slack.emulator.blocks.render import block_words
 from gateway.engine.kinds import Json
 from gateway.host.pages import fragment
 from gateway.host.pages.shelf import TEMPLATES
+from gateway.intake.rules import meaning
 from gateway.playground import words
 from gateway.playground.doors import door
 from gateway.playground.faults import called
 from gateway.playground.screen import Line, Place, Screen, names
-from gateway.playground.turns import Beside
+from gateway.playground.turns import Beside, judged
 
 PARTS = "playground/parts.html"
 
@@ -26,6 +27,8 @@ FILTERS: dict[str, Callable[..., str]] = {
     "lines": words.plain,
     "in_words": block_words,
     "door": door,
+    "judged": judged,
+    "meaning": meaning,
 }
 TEMPLATES.filters.update(FILTERS)
 
@@ -39,9 +42,10 @@ class Board:
     _lists: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
 
     def changes(
-        self, screen: Screen, beside: Beside, drafts: Mapping[str, Json]
+        self, screen: Screen, beside: Beside, drafts: Mapping[str, Json], mistakes: Sequence[str]
     ) -> Iterator[bytes]:
         find, outside = partial(names, self.place.office), self.place.outside
+        yield from self._part("mistakes", fragment(PARTS, "mistakes", told=mistakes))
         yield from self._lines("channel-lines", screen.channel, outside)
         if self.place.root is not None:
             yield from self._lines("thread-lines", screen.thread, self.place)

@@ -95,8 +95,8 @@ class Desk:
         self.drafts[view.id] = {name: "" if v is None else v for name, v in values.items()}
         view.errors = {}
         self._heard(await person.submit(app, values))
-        if not view.errors:
-            del self.drafts[view.id]
+        if not view.errors:  # another window may have sent it, too
+            self.drafts.pop(view.id, None)
         return at
 
     async def close(self, at: Place, _: Form) -> Place:
@@ -109,9 +109,10 @@ class Desk:
     # -- what may go wrong -------------------------------------------------------------------------
     async def fault(self, at: Place, form: Form) -> Place:
         chosen = _one(form, "fault")
-        if not (chosen.isascii() and chosen.isdigit() and int(chosen) < len(MENU)):
+        planned = {str(number): entry for number, entry in enumerate(MENU)}.get(chosen)
+        if planned is None:
             raise Impossible("the menu has no such entry")
-        self.office.slack.faults.add(MENU[int(chosen)].fault())
+        self.office.slack.faults.add(planned.fault())
         self.office.slack.journal.changed()
         return at
 

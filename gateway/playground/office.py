@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from channels.slack.emulator import (
@@ -14,6 +14,9 @@ from channels.slack.emulator import (
     Workspace,
 )
 from gateway.testing.slack import settings_for
+
+LEADS = ("lead", "other lead")
+"""Two of them, since what is expensive needs two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +52,9 @@ class Office:
         return settings_for(self.slack, self.june)
 
     @property
-    def lead(self) -> str:
+    def leads(self) -> Sequence[str]:
         """Who decides here, as the gateway names them."""
-        return f"slack:{self.june.key}:{self.personas['lead'].person.id}"
+        return [f"slack:{self.june.key}:{self.personas[one].person.id}" for one in LEADS]
 
     def persona(self, name: str | None) -> Persona:
         """The one of this name, or the one who asks."""
@@ -98,6 +101,7 @@ def furnish(slack: SlackEmulator) -> Office:
     people = (
         Persona(person=acme.person("asker"), about="works at acme and asks"),
         Persona(person=acme.person("lead"), about="leads support and may approve"),
+        Persona(person=acme.person("other lead"), about="may approve, too: large refunds need two"),
         Persona(
             person=globex.person("outsider"),
             about="is of another company, by Slack Connect",

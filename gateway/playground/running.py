@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from channels.slack.emulator import SlackEmulator
+from channels.slack.emulator import SlackEmulator, fresh_ids
 from channels.slack.emulator.guard import refuse_real
 from gateway.config import BY_ENV, Settings
 from gateway.definition.author import Target
@@ -68,6 +68,7 @@ def own_settings(settings: Settings) -> Settings:
 async def open_playground(settings: Settings) -> AsyncGenerator[Playground, None]:
     """Raises ``ConfigError`` beside a real workspace's secret, or on a database with other data."""
     async with SlackEmulator(beside=slack_secrets(settings)) as slack:
+        slack.world.ids_after = fresh_ids()  # the database remembers what the last one sent
         mine = own_settings(settings)
         await claim(mine)
         office = furnish(slack)
@@ -75,12 +76,12 @@ async def open_playground(settings: Settings) -> AsyncGenerator[Playground, None
 
 
 def _with_slack(settings: Settings, office: Office) -> Settings:
-    """The settings of a gateway that uses this workspace, where its lead may approve."""
+    """The settings of a gateway that uses this workspace, where its leads may approve."""
     told = {**office.settings, "DATABASE_URL": settings.database_url}
     values: dict[str, Any] = {
         BY_ENV[name].field: BY_ENV[name].parse(value) for name, value in told.items()
     }
-    approvers = {APPROVERS: ",".join((*OPERATORS, office.lead))}
+    approvers = {APPROVERS: ",".join((*OPERATORS, *office.leads))}
     return replace(settings, **values, environ={**approvers, **settings.environ, **told})
 
 

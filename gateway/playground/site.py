@@ -7,7 +7,7 @@ sends it beside the page, asks for JSON, and is told what to show.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +21,7 @@ from gateway.host.auth import ForbiddenError, elsewhere
 from gateway.host.console.access.origin import check_own_page
 from gateway.host.pages import LINKS, Link, add_room, fragment, page
 from gateway.host.problems import problem
-from gateway.host.stream import HEADERS, HEARTBEAT, OPENED, STOPPING
+from gateway.host.stream import send
 from gateway.playground.board import PARTS, Board, planned
 from gateway.playground.desk import Desk, Form
 from gateway.playground.doors import HOME, door, place_of
@@ -46,20 +46,6 @@ SETTLE = 0.04
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 add_room("playground", Path(__file__).parent)
-
-
-class OpenPage:
-    """A reader's connection, as far as the end of the process concerns it."""
-
-    def __init__(self) -> None:
-        self.stir = asyncio.Event()
-        self.over = False
-
-    def tell(self) -> None:
-        self.over = True
-        self.stir.set()
-
-    end = tell
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,36 +87,32 @@ class Site:
             note=self.notes.pop(at.persona.name, ""),
             drafts=self.desk.draft(at),
             mounted=self.mounted,
+            mistakes=self.api.mistakes,
             names=partial(names, self.office),
         )
 
     async def live(self, request: web.Request) -> web.StreamResponse:
         """The page as it changes: all of it first, whatever the reader had seen before."""
         at = place_of(self.office, request.query)
-        board, reader = Board(at), OpenPage()
-        response = web.StreamResponse(headers=HEADERS)
-        watchers, stir = self.office.slack.journal.watchers, reader.stir.set
-        watchers.append(stir)
-        self.api.streams.add(reader)
+        return await send(self.api, request, self._changes(at), {})
+
+    async def _changes(self, at: Place) -> AsyncIterator[bytes]:
+        board, stirred = Board(at), asyncio.Event()
+        watchers = self.office.slack.journal.watchers
+        watchers.append(stirred.set)
         try:
-            await response.prepare(request)
-            await response.write(OPENED)
-            while not reader.over:
-                reader.stir.clear()
+            while True:
+                stirred.clear()
                 steps = await beside(self.api, at)
-                sent = b"".join(board.changes(look(at), steps, self.desk.draft(at)))
-                await response.write(sent or HEARTBEAT)
+                drafts, mistakes = self.desk.draft(at), self.api.mistakes
+                if changed := b"".join(board.changes(look(at), steps, drafts, mistakes)):
+                    yield changed
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_EVERY):
-                        await reader.stir.wait()
+                        await stirred.wait()
                 await asyncio.sleep(SETTLE)
-            await response.write(STOPPING)
-        except ConnectionError:
-            pass  # the reader left
         finally:
-            watchers.remove(stir)
-            self.api.streams.discard(reader)
-        return response
+            watchers.remove(stirred.set)
 
     # -- acting ------------------------------------------------------------------------------------
     async def act(self, request: web.Request) -> web.StreamResponse:

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from channels.slack.parsing import keys
 from gateway.engine.kinds import Json, SessionRef
 from gateway.engine.ledger import Asked, VerdictRow
-from gateway.engine.records import TurnSummary
-from gateway.engine.wire.events import event_from
 from gateway.host.api import Api
-from gateway.host.console.views import links
-from gateway.host.console.views.session import turn_row
-from gateway.host.console.views.timeline import timeline
+from gateway.host.console.views.session import steps_of, turn_row
 from gateway.playground.screen import Place
 
 TURNS = 3
@@ -21,12 +17,28 @@ EVENTS = 120
 VERDICTS = 40
 ECHO = "own_echo"
 """How our own posts are judged, of which Slack tells, too. There are many."""
+JUDGED = {
+    "accepted": "let in",
+    "duplicate": "known already",
+    "not_addressed": "not said to the agent",
+    "other_bot": "from another bot",
+    "loop": "two bots went round in circles",
+    "automated_mail": "from a machine",
+    "policy": "not allowed",
+    "queued": "waits its turn",
+    "held": "kept for later",
+    "unsupported": "not understood",
+}
+"""What became of an event, for somebody who doesn't know our words for it."""
+
+
+def judged(verdict: str) -> str:
+    return JUDGED.get(verdict, verdict.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     row: dict[str, Json]
-    link: str
     steps: Sequence[Json]
 
 
@@ -51,22 +63,9 @@ async def beside(api: Api, place: Place) -> Beside:
     found = await store.list_turns(ref=ref, limit=TURNS)
     heard = await store.ledger.verdicts(source="slack", place=thread.key, limit=VERDICTS)
     return Beside(
-        turns=[await _turn(api, turn) for turn in found],
+        turns=[
+            Turn(row=turn_row(one), steps=await steps_of(api, ref, one.turn, EVENTS))
+            for one in found
+        ],
         verdicts=[one for one in heard if one.verdict != ECHO],
-    )
-
-
-async def _turn(api: Api, found: TurnSummary) -> Turn:
-    record = found.turn
-    after = max(0, record.last_seq - EVENTS)
-    logged = await api.runtime.store.events(found.ref, record.row, after, limit=EVENTS)
-    agent = api.agents().get(found.ref.agent)
-    return Turn(
-        row=turn_row(found),
-        link=links.session(found.ref, record.turn_id),
-        steps=timeline(
-            [event_from(one, found.ref, record.turn_id) for one in logged],
-            {} if agent is None else agent.tools,
-            thinking=record.state == "running",
-        ),
     )

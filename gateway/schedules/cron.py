@@ -18,6 +18,14 @@ from zoneinfo import ZoneInfo
 from gateway.engine.kinds import Millis
 
 
+class CronError(ValueError):
+    """What is wrong with a line, worded to follow "has a cron that", and what to write instead."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.fix = fix
+
+
 @dataclass(frozen=True, slots=True)
 class _Field:
     name: str
@@ -60,11 +68,12 @@ class Cron:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises ``ValueError`` with what is wrong, worded to follow "has a cron that"."""
+        """Raises ``CronError``."""
         parts = text.split()
         if len(parts) != len(_FIELDS):
-            raise ValueError(
-                f"has {len(parts)} fields instead of 5 (minute hour day month weekday)"
+            raise CronError(
+                f"has {len(parts)} fields instead of 5 (minute hour day month weekday)",
+                'write five fields: cron: "0 9 * * 1-5"',
             )
         minutes, hours, days, months, weekdays = (
             _values(field, part) for field, part in zip(_FIELDS, parts, strict=True)
@@ -73,7 +82,10 @@ class Cron:
         if not either and not any(
             day <= _LONGEST_MONTH[month - 1] for day in days for month in months
         ):
-            raise ValueError("names a date that never comes")
+            there = " ".join((*parts[:2], "28", *parts[3:]))
+            raise CronError(
+                "names a date that never comes", f'name a day that the month has: cron: "{there}"'
+            )
         return cls(
             minutes=tuple(
                 hour * 60 + minute for hour in sorted(hours) for minute in sorted(minutes)
@@ -156,11 +168,12 @@ def _values(field: _Field, part: str) -> frozenset[int]:
 def _expand(field: _Field, item: str) -> range:
     """The numbers one entry stands for."""
     said = f"has the {field.name} {item!r},"
+    within = f"for the {field.name}, write {field.low} to {field.high}"
     base, slash, step_text = item.partition("/")
     if slash and not (
         step_text.isascii() and step_text.isdigit() and 0 < int(step_text[:4]) < 1000
     ):
-        raise ValueError(f"{said} whose step isn't a number above 0")
+        raise CronError(f"{said} whose step isn't a number above 0", f"write {base}/5, say")
     step = int(step_text) if slash else 1
     if base == "*":
         return range(field.low, field.high + 1, step)
@@ -169,11 +182,18 @@ def _expand(field: _Field, item: str) -> range:
     # A step without a range runs to the end: 5/15 is 5-59/15.
     high = field.number(last) if dash else (field.high if slash else low)
     if low is None or high is None:
-        raise ValueError(f"{said} which isn't a number" + (" or a name" if field.words else ""))
+        named = f" or a name ({', '.join(field.words)})" if field.words else ""
+        raise CronError(
+            f"{said} which isn't a number" + (" or a name" if field.words else ""),
+            f"{within}{named}",
+        )
     if low < field.low or high > field.high:
-        raise ValueError(f"{said} outside {field.low}-{field.high}")
+        raise CronError(f"{said} outside {field.low}-{field.high}", within)
     if low > high:
-        raise ValueError(f"{said} a range that runs backwards")
+        raise CronError(
+            f"{said} a range that runs backwards",
+            f"write it as two: {first}-{field.high}{slash}{step_text},{field.low}-{last}{slash}{step_text}",
+        )
     return range(low, high + 1, step)
 
 

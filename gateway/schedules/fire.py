@@ -6,25 +6,20 @@ see it come.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import re
-from collections.abc import Awaitable
 from datetime import datetime
 from typing import Protocol, cast
 from zoneinfo import ZoneInfo
 
 from channels.protocol import WhenSuspended
-from gateway.definition.author import Schedule, SeedFunction, Target
-from gateway.engine.errors import GatewayError
+from gateway.definition.author import Schedule, Target
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.outcomes import Started, TurnInput
 from gateway.engine.records import NEW_TURN, Companion, OccurrenceKept
 from gateway.engine.runtime import Runtime
 from gateway.engine.struct import struct
+from gateway.schedules.seeding import asked
 
-SEED_SECONDS = 60.0
-"""How long a seed function may take."""
 _UNFIT = re.compile(r"[^!\"$-.0-\[\]-~]+")
 """What can't stand in a session's key."""
 
@@ -67,13 +62,6 @@ async def receive(  # noqa: PLR0913 - a turn that nobody asked for has these par
     )
     start = ctx.run_detached if target is None else ctx.run_delivered
     return await start(given, session=session, when_suspended="queue")
-
-
-class SeedError(GatewayError):
-    """The function that says what a schedule asks didn't."""
-
-    status = 502
-    code = "seed_failed"
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -152,29 +140,9 @@ async def _seed(runtime: Runtime, firing: Firing) -> str | None:
     seed = firing.schedule.seed
     if isinstance(seed, str):
         return seed
-    services = runtime.agents[firing.agent].services
-    at = _local(firing.schedule, firing.due)
-    try:
-        async with asyncio.timeout(SEED_SECONDS):
-            # In a thread: the author's function may take its time.
-            made = await asyncio.to_thread(_call, seed, at, services)
-            found = await made if inspect.isawaitable(made) else made
-    except TimeoutError as error:
-        raise SeedError(f"its seed function took longer than {SEED_SECONDS:.0f} s") from error
-    except Exception as error:
-        # Its message may hold what somebody wrote.
-        raise SeedError(f"its seed function raised {type(error).__name__}") from error
-    if found is None or _is_text(found):
-        return found
-    raise SeedError("its seed function returned no text", fix="return a text, or None for nothing")
-
-
-def _is_text(found: object) -> bool:
-    return isinstance(found, str) and not found.isspace() and found != ""
-
-
-def _call(seed: SeedFunction, at: datetime, services: object) -> str | Awaitable[str | None] | None:
-    return seed(at=at, services=services)
+    return await asked(
+        seed, _local(firing.schedule, firing.due), runtime.agents[firing.agent].services
+    )
 
 
 def _marked_late(seed: str, firing: Firing, now: Millis) -> str:

@@ -72,9 +72,13 @@ def resumed(schedule: Schedule, state: ScheduleState | None, now: Millis) -> Sch
     return replace(state, paused_by=None, paused_at=None, seen=now)
 
 
-def due(schedule: Schedule, state: ScheduleState | None, now: Millis) -> Plan:
-    """What to do at ``now``. A clock that was set back has nothing to do until it is past ``seen``."""
-    state = _current(schedule, state, now)
+def due(
+    schedule: Schedule, state: ScheduleState | None, now: Millis, since: Millis | None = None
+) -> Plan:
+    """What to do at ``now`` by who has this schedule ``since`` then. A clock that was set back has
+    nothing to do until it is past ``seen``."""
+    # During a deploy another host keeps the state by another line: what came due here is due for that.
+    state = _current(schedule, state, now if since is None else min(since, now))
     cron, zone = Cron.parse(schedule.cron), ZoneInfo(schedule.timezone)
     wake = cron.next(zone, max(now, state.seen))
     oldest = cron.next(zone, state.seen)
@@ -96,6 +100,8 @@ def due(schedule: Schedule, state: ScheduleState | None, now: Millis) -> Plan:
     return Plan(fire=ticks, skip=(*too_old, *skip), state=state, wake=wake)
 
 
+MOST_AT_ONCE = 100
+"""Missed ticks that are caught up: a line of every minute would begin thousands of turns in a row."""
 _MISSED = "missed: no host ran"
 
 
@@ -104,7 +110,9 @@ def _by_rule(
 ) -> tuple[tuple[Millis, ...], tuple[Skipped, ...]]:
     """What fires of the ticks inside the window, and what is passed over."""
     if schedule.missed == "all":
-        return (*late, *timely), ()
+        most = max(0, len(late) - MOST_AT_ONCE)
+        why = f"{_MISSED}, and only the latest {MOST_AT_ONCE} are caught up"
+        return (*late[most:], *timely), _run(late[:most], why)
     if schedule.missed == "skip":
         return timely, _run(late, f"{_MISSED}, and its rule is skip")
     kept = timely or late[-1:]
@@ -116,13 +124,13 @@ def _run(ticks: tuple[Millis, ...], why: str) -> tuple[Skipped, ...]:
     return (Skipped(due=ticks[0], last=ticks[-1], why=why),) if ticks else ()
 
 
-def _current(schedule: Schedule, state: ScheduleState | None, now: Millis) -> ScheduleState:
+def _current(schedule: Schedule, state: ScheduleState | None, since: Millis) -> ScheduleState:
     line = line_of(schedule)
     if state is None:
-        return ScheduleState(line=line, seen=now)
+        return ScheduleState(line=line, seen=since)
     if state.line == line:
         return state
-    seen = max(state.seen, now)
+    seen = max(state.seen, since)
     return replace(state, line=line, seen=seen, problem=None, problem_at=None)
 
 

@@ -6,24 +6,9 @@ from gateway.engine.events import ActionCompleted
 from gateway.engine.kinds import SessionRef
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import TurnRecord
-from gateway.engine.struct import replace
-from gateway.engine.tool import Tool, tool
 from gateway.engine.wire.events import event_from
 
 NAME = "nothing_to_report"
-LONGEST_REASON = 500
-
-
-@tool(effect="read")
-def nothing_to_report(reason: str) -> str:
-    """Say that there is nothing worth anybody's attention this time, and why in a few words. Nothing
-    is posted then, whatever you write afterwards; those who look at the schedule see the reason."""
-    if not reason.strip():
-        raise ValueError("say why in a few words: people look for the reason")
-    return reason.strip()[:LONGEST_REASON]
-
-
-TOOL: Tool = replace(nothing_to_report, unasked=True)
 
 
 async def kept_quiet(store: SessionStore, ref: SessionRef, record: TurnRecord) -> str | None:

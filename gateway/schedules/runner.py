@@ -31,7 +31,8 @@ from gateway.schedules.state import Kept, keep, read
 log = logging.getLogger("gateway.schedules")
 
 LOOK_SECONDS = 15.0
-"""The wall clock is looked at this often: it may leap, and a machine may sleep."""
+"""The wall clock and what is kept are looked at this often: a clock may leap, a machine may sleep, and
+somebody may resume what a leap had put off."""
 AGAIN_SECONDS = 2.0
 """Before another try, where the store is away, the host is full, or another host is at it."""
 LEASE = Millis(30_000)
@@ -47,10 +48,11 @@ class Runner:
         self._owner = owner
         self._waits = waits
         self._changed = asyncio.Event()
+        self._since = self._runtime.clock.now()
 
     def take(self, schedules: Mapping[str, Schedule]) -> None:
         """Go on with these schedules instead: one that is new or changed starts from now."""
-        self._book.schedules = schedules
+        self._book.schedules, self._since = schedules, self._runtime.clock.now()
         self._changed.set()
 
     async def run(self) -> None:
@@ -78,8 +80,8 @@ class Runner:
             if wake is None:
                 await self._waits.sleep(AGAIN_SECONDS)
                 continue
-            while (left := (wake - self._runtime.clock.now()) / 1000) > 0:
-                await self._waits.sleep(min(left, LOOK_SECONDS))
+            left = (wake - self._runtime.clock.now()) / 1000
+            await self._waits.sleep(min(max(left, 0.0), LOOK_SECONDS))
 
     async def look(self, name: str, schedule: Schedule) -> Millis | None:
         """Do what is due of one schedule. When it is due next; ``None``: look again soon.
@@ -94,14 +96,13 @@ class Runner:
             return None
         try:
             held, plan = await self._plan(name, schedule)  # who held it before may have done all
-            state = await self._act(name, schedule, plan)
-            return await self._save(name, state, held, plan.wake)
+            return await self._act(name, schedule, held, plan)
         finally:
             await self._ledger.let_go(lease, self._owner)
 
     async def _plan(self, name: str, schedule: Schedule) -> tuple[Kept, Plan]:
         held = await read(self._ledger, self._book.agent, name)
-        return held, due(schedule, held.state, self._runtime.clock.now())
+        return held, due(schedule, held.state, self._runtime.clock.now(), self._since)
 
     async def _save(
         self, name: str, state: ScheduleState, held: Kept, wake: Millis
@@ -111,8 +112,8 @@ class Runner:
         return None
 
     # -- what is due -----------------------------------------------------------------------------
-    async def _act(self, name: str, schedule: Schedule, plan: Plan) -> ScheduleState:
-        state = plan.state
+    async def _act(self, name: str, schedule: Schedule, held: Kept, plan: Plan) -> Millis | None:
+        state, done = plan.state, None
         for passed in plan.skip:
             await self._note(self._skipped(name, schedule, passed))
         for tick in plan.fire:
@@ -124,11 +125,17 @@ class Runner:
                 by=f"cron:{name}",
                 late=tick.late,
             )
-            problem = await self._fire(firing, state.problem)
+            try:
+                problem = await self._fire(firing, state.problem)
+            except BusyError:
+                if done is not None:  # a long row is taken up where there was no more room
+                    await self._save(name, replace(state, seen=done), held, plan.wake)
+                raise
+            done = tick.due
             if problem != state.problem:
                 at = None if problem is None else self._runtime.clock.now()
                 state = replace(state, problem=problem, problem_at=at)
-        return state
+        return await self._save(name, state, held, plan.wake)
 
     async def _fire(self, firing: Firing, before: str | None) -> str | None:
         """Why it failed, if it did; ``before`` is why the tick before it did, which was said then."""

@@ -11,6 +11,8 @@ from playwright.async_api import Locator, Page
 from slack_sdk.web.async_client import AsyncWebClient
 
 from gateway.cli.demo.proof import refunds
+from gateway.host.reloading.looking import look as look_at
+from gateway.host.reloading.reloader import Reloader
 from tests.browser.kit import Browser, axe, everywhere, expect
 from tests.journeys.slack_stage import altered
 from tests.support.playing import Playing, playing
@@ -60,7 +62,8 @@ async def test_a_question_is_answered_in_its_thread(play: Playing, browser: Brow
     await expect(thread(page).get_by_text("Order 1042 (1 glass kettle")).to_be_visible()
     steps = page.get_by_role("region", name="Steps of the turns")
     await expect(steps.get_by_text("find_order", exact=True)).to_be_visible()
-    await expect(steps.get_by_text("accepted")).to_be_visible()
+    await expect(steps.get_by_text("let in", exact=True)).to_be_visible()
+    await expect(steps.get_by_text("by another event (post-claimed)")).to_be_visible()
     await page.get_by_label("Reply in the thread").fill("and 1043?")
     await page.keyboard.press("Enter")
     await expect(thread(page).get_by_text("Order 1043 (")).to_be_visible()
@@ -118,6 +121,9 @@ async def test_a_form_is_filled_in(play: Playing, browser: Browser) -> None:
     dialog = lead.get_by_role("dialog", name="Deny")
     await expect(dialog.get_by_label("Reason")).to_be_focused()
     assert [look async for look in everywhere(lead) if await axe(lead)] == []
+    paint = "one => getComputedStyle(one).backgroundColor"
+    deny, cancel = (dialog.get_by_role("button", name=one) for one in ("Deny", "Cancel"))
+    assert await deny.evaluate(paint) == await cancel.evaluate(paint)
     await lead.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
     await lead.get_by_role("button", name="Deny with a reason").click()
@@ -138,12 +144,12 @@ async def test_a_form_says_what_is_wrong_in_it(browser: Browser, tmp_path: Path)
         dialog = lead.get_by_role("dialog")
         field = dialog.get_by_role("textbox").first
         await field.fill("500")
-        await dialog.locator("button.main").click()
+        await dialog.get_by_role("button", name="Send").click()
         await expect(field).to_have_attribute("aria-invalid", "true")
         await expect(field).to_have_value("500")
         assert await axe(lead) == []
         await field.fill("20")
-        await dialog.locator("button.main").click()
+        await dialog.get_by_role("button", name="Send").click()
         await expect(dialog).to_have_count(0)
         await browser.leave()
 
@@ -198,6 +204,62 @@ async def test_what_cant_be_done_is_said(play: Playing, browser: Browser) -> Non
     await page.get_by_role("button", name="Send").click()
     await expect(page.get_by_role("alert")).to_contain_text("No app here has the command /dance")
     await expect(page.get_by_label("Message to #orders")).to_have_value("/dance")
+
+
+async def test_expensive_refunds_take_two_leads(play: Playing, browser: Browser) -> None:
+    page = await browser.open(play.url)
+    await ask(page, "@june please refund order 1045")
+    lead = await as_somebody(browser, page, "lead")
+    await lead.get_by_role("button", name="Approve").click()
+    await expect(thread(page).get_by_text("1 of 2").first).to_be_visible()
+    await lead.get_by_role("link", name="other lead").click()
+    await lead.get_by_role("button", name="Approve").click()
+    await expect(thread(page).get_by_text("Refunded $612.00")).to_be_visible()
+
+
+async def test_a_mistake_in_a_file_shows_until_it_is_mended(
+    browser: Browser, tmp_path: Path
+) -> None:
+    line = "    services: Services = ctx.services\n"
+    agent = altered(tmp_path, "tools/issue_refund.py", line, line)
+    file = agent / "tools" / "issue_refund.py"
+    good = file.read_text()
+    async with playing(tmp_path / "state", agent) as play:
+        reloader = Reloader(play.host, await asyncio.to_thread(look_at, agent))
+        page = await browser.open(play.url)
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        file.write_text(good.replace(line, "    services = = ctx\n"))
+        await reloader.reload(["tools/issue_refund.py"])
+        number = good.splitlines().index(line.rstrip()) + 1
+        await expect(page.get_by_role("alert")).to_contain_text(f"tools/issue_refund.py:{number}: ")
+        assert await axe(page) == []
+        fresh = await browser.open(play.url, javascript=False)
+        await expect(fresh.get_by_role("alert")).to_contain_text("the code from before goes on")
+        file.write_text(good)
+        await reloader.reload(["tools/issue_refund.py"])
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        await browser.leave()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_what_is_said_of_the_connection_covers_no_button(
+    play: Playing, browser: Browser, width: int
+) -> None:
+    browser.forgive("ERR_|Failed to load resource")
+    page = await browser.open(play.url, width=width)
+    await page.route("**/playground/live**", lambda route: route.abort())
+    await page.reload()
+    told = page.get_by_text("Reconnecting…")
+    await expect(told).to_be_visible()
+    for name in ("Send", "@june where is order 1042?"):
+        button = page.get_by_role("button", name=name)
+        await button.scroll_into_view_if_needed()
+        over = await button.evaluate(
+            """one => { const at = one.getBoundingClientRect();
+            return [[.5, .1], [.5, .9], [.1, .5], [.9, .5]].every(([x, y]) => one.contains(
+                document.elementFromPoint(at.x + x * at.width, at.y + y * at.height))); }"""
+        )
+        assert over, name
 
 
 async def test_every_page_is_light_and_for_everybody(play: Playing, browser: Browser) -> None:

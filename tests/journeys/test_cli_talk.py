@@ -186,4 +186,4 @@ def test_the_agent_that_new_makes_passes_its_own_test(made: Path, tmp_path: Path
         check=False,
     )
     assert done.returncode == 0, done.stdout.decode()
-    assert b"1 passed" in done.stdout
+    assert b"4 passed" in done.stdout

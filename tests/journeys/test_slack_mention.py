@@ -24,7 +24,7 @@ from tests.journeys.slack_stage import Stage, altered, orders, staged
 pytestmark = pytest.mark.timeout(90)
 
 ABOVE = (
-    ("colleague", "the kettle for Robin Vale came back in pieces"),
+    ("colleague", "the kettle for a café in Lyon came back in pieces"),
     ("lead", "the second one this week"),
     ("colleague", "same carrier as last time"),
     ("lead", "did somebody write to them?"),

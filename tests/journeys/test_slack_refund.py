@@ -155,6 +155,9 @@ async def test_above_500_dollars_it_takes_two_people(on: Stage) -> None:
     assert "approved by" in on.now(card).text
     once = on.now(card)
     await on.office.lead.click(once, "Approve")
+    assert await on.whispered(on.office.lead) == (
+        "Your vote is kept: 1 of 2. Somebody else has to decide as well."
+    )
     await on.redeploy()
     assert "1 of 2" in on.now(card).text
     assert await on.books() == []

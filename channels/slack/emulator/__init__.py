@@ -16,7 +16,7 @@ from channels.slack.emulator.faults import Fault
 from channels.slack.emulator.journal import Called, Delivered, Journal, Ping, Unfurled
 from channels.slack.emulator.limits import Limits
 from channels.slack.emulator.server import SlackEmulator
-from channels.slack.emulator.time import RealTime, Time, VirtualTime
+from channels.slack.emulator.time import RealTime, Time, VirtualTime, fresh_ids
 from channels.slack.emulator.world.state import App, Channel, Install, Message, Shortcut
 
 __all__ = [
@@ -42,4 +42,5 @@ __all__ = [
     "Unfurled",
     "VirtualTime",
     "Workspace",
+    "fresh_ids",
 ]

@@ -40,7 +40,8 @@ class SlackEmulator(Scene):
             asked = await ada.mention(support, "@june where is order 1042?")
 
     ``beside`` are the settings of what runs next to it: the real provider's secrets among them are a
-    reason not to start. ``mention_first`` turns a mention's two events round.
+    reason not to start. ``mention_first`` turns a mention's two events round. Where an app remembers
+    across emulators, each needs ids of its own for what happens in it: ``world.ids_after = fresh_ids()``.
     """
 
     def __init__(

@@ -20,6 +20,11 @@ SETTLING = 20
 """Rounds of the loop that woken tasks get before time moves on."""
 
 
+def fresh_ids() -> int:
+    """A number that no emulator before this one has reached: milliseconds, and none has an event in each."""
+    return time.time_ns() // 1_000_000
+
+
 class Timer(Protocol):
     def cancel(self) -> None: ...
 

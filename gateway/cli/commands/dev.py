@@ -35,9 +35,11 @@ def dev(out: Out, live: bool, port: int | None) -> None:
     if port is not None:
         settings = replace(settings, port=port)
     settings = replace(settings, host="127.0.0.1")
+    from gateway.host.compose import load
     from gateway.playground.doors import HOME
     from gateway.playground.running import beside_emulator, play, slack_secrets
 
+    load(settings)  # what is wrong with the agent comes before a port is taken or a file made
     # An emulator that runs elsewhere is used; its page isn't ours to draw.
     if slack_secrets(settings):
         host_until_told(out, settings, local=True, run=beside_emulator)

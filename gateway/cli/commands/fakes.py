@@ -69,6 +69,7 @@ async def _model(out: Out, port: int) -> None:
 
 
 async def _slack(out: Out, port: int, events: str | None) -> None:
+    from channels.slack.emulator import fresh_ids
     from gateway.playground.database import claim
     from gateway.playground.running import own_settings, slack_secrets
     from gateway.testing.slack import SlackEmulator, furnish
@@ -76,6 +77,7 @@ async def _slack(out: Out, port: int, events: str | None) -> None:
     stop = _told_to_stop()
     settings = own_settings(Settings.load(dotenv=Path(".env")))
     async with SlackEmulator(port=port, beside=slack_secrets(settings)) as slack:
+        slack.world.ids_after = fresh_ids()  # the database remembers what the last one sent
         await claim(settings)
         stage = furnish(slack)
         app = slack.app()

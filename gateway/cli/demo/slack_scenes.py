@@ -9,7 +9,7 @@ from gateway.cli.timeline import text_of
 from gateway.engine.kinds import JsonObject
 from gateway.testing.slack import Fault, Message, Shown
 
-ABOVE = "the kettle for Robin Vale came back in pieces"
+ABOVE = "the kettle for a café in Lyon came back in pieces"
 NOTE = "arrived broken"
 STATUS, STREAM = "agents.sessions.setStatus", "chat.startStream"
 WRITES = (STREAM, "chat.postMessage")

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import cast
 
+from gateway.approvals.reading import read_ballot
 from gateway.cli.problem import Problem
 from gateway.config import Settings
 from gateway.definition import load_agent
@@ -111,13 +112,16 @@ class LocalDesk:
         return rows[:limit]
 
     async def approvals(self, *, limit: int = 50) -> list[JsonObject]:
-        return [views.approval_json(row) for row in await self._store.list_requests(limit=limit)]
+        return [
+            views.approval_json(row, await read_ballot(self._store, row))
+            for row in await self._store.list_requests(limit=limit)
+        ]
 
     async def approval(self, id: str) -> JsonObject:  # noqa: A002
         found = await self._store.find_request(id)
         if found is None:
             raise NotFoundError(f"no request {id!r}", fix="gateway approvals list")
-        return views.approval_json(found)
+        return views.approval_json(found, await read_ballot(self._store, found))
 
     async def audit(
         self,

@@ -54,13 +54,18 @@ def _setting(problem: str) -> Finding:
 
 
 def _show(out: Out, found: Sequence[Finding], online: bool) -> None:
-    for one in found:
+    for before, one in zip((None, *found), found, strict=False):
+        # Of many mistakes of a kind, what holds for all of them is said with the first.
+        told: tuple[str | None, ...] = ()
+        if before is not None and before.id == one.id:
+            told = (before.evidence, before.fix.command, before.fix.url)
         mark, style = ("✗ ", "red") if one.severity == "error" else ("! ", "yellow")
         out.say((mark, style), (f"{one.id}  ", "bold"), one.title)
-        out.block("  ", one.evidence, "dim")
+        if one.evidence not in told:
+            out.block("  ", one.evidence, "dim")
         out.say(("  fix: ", "dim"), one.fix.text)
         for more in (one.fix.command, one.fix.url):
-            if more:
+            if more and more not in told:
                 out.say("       ", more)
     if not found:
         out.say(("✓ ", "green"), "healthy")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from gateway.cli.doctor.agent import approvers
+from gateway.cli.doctor.agent import approvers, model
 from gateway.cli.doctor.finding import Area, Finding, Fix, error, warning
 from gateway.cli.doctor.looks import agent, slack, state
 from gateway.cli.doctor.seen import Check, Seen
@@ -36,6 +36,7 @@ ONCE = frozenset({"slack.clock", "slack.secret", "slack.socket"})
 """What one fault may show in two places."""
 
 CHECKS: Sequence[tuple[Area, Check]] = (
+    ("agent", model.callable_here),
     ("agent", approvers.named),
     ("agent", approvers.deciding),
     ("slack", tokens.complete),

@@ -23,6 +23,8 @@ class Defined:
     app: App | None = None
     money: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Tools that move money, and whether they say who decides."""
+    model_lacks: tuple[str, str] | None = None
+    """What the agent's model lacks here, and the way out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +108,22 @@ class Seen:
             return f"https://api.slack.com/apps/{parts[2]}/{name}"
         return "https://api.slack.com/apps"
 
+    @property
+    def slack_served(self) -> bool:
+        """Whether the running host has Slack, whatever is set here: it may have settings of its own."""
+        return self._slack_row() is not None
+
     def channel_problem(self) -> str:
         """What the running host says keeps Slack from working."""
+        row = self._slack_row()
+        return "" if row is None else str(row.get("problem") or "")
+
+    def _slack_row(self) -> JsonObject | None:
         rows = [] if self.kept is None else self.kept.status.get("channels")
         for row in rows if isinstance(rows, list) else []:
             if isinstance(row, dict) and row.get("name") == "slack" and row.get("on"):
-                return str(row.get("problem") or "")
-        return ""
+                return row
+        return None
 
 
 def host_of(url: str) -> str:

@@ -21,7 +21,8 @@ ROLE = click.Choice(ROLES)
 
 @click.group(cls=ListGroup, short_help="Who may sign in to the operators' pages.")
 def users() -> None:
-    """The users of /console. A viewer looks, an operator decides and retries, an admin does all."""
+    """The users of /console. A viewer looks, an operator also decides and retries, an admin also runs
+    and pauses schedules."""
 
 
 @users.command("list")

@@ -17,7 +17,9 @@ from gateway.cli.out import Out
 from gateway.cli.problem import Problem
 from gateway.cli.scaffold.files import rendered, write
 from gateway.cli.seat import settings
-from gateway.definition.problems import did_you_mean
+from gateway.definition import Schedule
+from gateway.definition.problems import Findings
+from gateway.definition.schedules import Place, check, near_zone
 from gateway.definition.skills import TOOL as READ_SKILL
 from gateway.values import needed
 
@@ -57,19 +59,25 @@ def tool(out: Out, name: str, approval: bool) -> None:
 
 @add.command(cls=Command, short_help="Add a schedule.")
 @click.argument("name")
+@click.option("--cron", default="0 9 * * 1-5", show_default=True, help="When it runs.")
 @click.option("--timezone", default="UTC", show_default=True, help="Whose clock it goes by.")
+@click.option(
+    "--target", metavar="CHANNEL:PLACE", help="Where its answer is posted: slack:C0123ABCD."
+)
 @pass_out
-def schedule(out: Out, name: str, timezone: str) -> None:
-    """Add the schedule NAME, at nine on weekdays: agent/schedules/NAME.md, and its test."""
+def schedule(out: Out, name: str, cron: str, timezone: str, target: str | None) -> None:
+    """Add the schedule NAME, by default at nine on weekdays: agent/schedules/NAME.md, and its test."""
     agent = _agent(out)
     _check_name(name, "schedule")
-    zones = available_timezones()
-    if timezone not in zones:
+    if timezone not in available_timezones():
+        near = near_zone(timezone) or "Europe/Paris"
         raise Problem(
             "usage",
-            f"no time zone {timezone!r}{did_you_mean(timezone, zones)}",
-            fix=f"gateway add schedule {name} --timezone Europe/Paris",
+            f"no time zone {timezone!r}",
+            fix=f"gateway add schedule {name} --timezone {near}",
         )
+    _check_schedule(Schedule(cron=cron, seed=name, target=target, timezone=timezone), agent)
+    in_slack = target is not None and target.startswith("slack:")
     templates = {
         agent / "schedules" / f"{name}.md": "schedule.md",
         agent.parent / "tests" / f"test_{name}.py": "test_schedule.py",
@@ -77,12 +85,21 @@ def schedule(out: Out, name: str, timezone: str) -> None:
     _make(
         out,
         templates,
-        {"name": name, "zone": timezone},
+        {
+            "name": name,
+            "cron": cron,
+            "zone": timezone,
+            "target": f"target: {target}\n" if target else "",
+            # Where it speaks in Slack, its test has a workspace to speak in.
+            "workspace": ", SlackUnderTest" if in_slack else "",
+            "slack": ", slack: SlackUnderTest" if in_slack else "",
+        },
         f"gateway add schedule {name}_2",
         [
             f"pytest tests/test_{name}.py",
             f"say when and what for in {agent}/schedules/{name}.md",
-            f"gateway schedules run {name}",
+            "gateway dev",
+            f"gateway schedules run {name}  # from another terminal",
         ],
     )
 
@@ -106,7 +123,8 @@ def channel(out: Out, name: str) -> None:
         f"look at {agent}/channels/{name}.py, which may be all you need",
         [
             f"pytest tests/test_{name}.py",
-            "gateway slack manifest > manifest.yml",
+            "gateway dev  # talk to it in a Slack of its own, without an account",
+            "gateway slack manifest > manifest.yml  # for a workspace: make an app of it",
             *([f"set {lacking}"] if lacking else []),
             "gateway doctor slack",
         ],
@@ -123,6 +141,15 @@ def _agent(out: Out) -> Path:
             exit_code=Exit.NOT_FOUND,
         )
     return found
+
+
+def _check_schedule(given: Schedule, agent: Path) -> None:
+    """As a start would, before anything is written."""
+    findings = Findings()
+    channels = {path.stem for path in (agent / "channels").glob("[!_]*.py")}
+    check(given, Place("", {}), channels, findings)
+    for wrong in findings.errors:
+        raise Problem("usage", f"it {wrong.message}", fix=wrong.fix)
 
 
 def _check_name(name: str, kind: str) -> None:

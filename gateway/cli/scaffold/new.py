@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -31,7 +32,8 @@ FILES = {
 @pass_out
 def new(out: Out, directory: Path) -> None:
     """Make DIRECTORY with a small agent in it: two tools, one of which asks a person first."""
-    other = f"gateway new {directory}-2"
+    beside = f"{directory}-2" if directory.name not in {"", ".."} else str(directory / "my-agent")
+    other = f"gateway new {shlex.quote(beside)}"
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir())):
         raise Problem(
             "exists",
@@ -46,8 +48,11 @@ def new(out: Out, directory: Path) -> None:
         out.data({"directory": str(directory), "agent": name, "files": [*FILES]})
         return
     out.say(("✓ ", "green"), f"made {directory} with the agent {name}")
+    if name != directory.resolve().name:
+        out.say(("    the name stands in agent/agent.py: a-z, 0-9, - and _, a letter first", "dim"))
     for place in FILES:
         out.say((f"    {place}", "dim"))
     out.say("Next:")
-    for line in (f"cd {directory}", "gateway check", "pytest", "gateway dev"):
+    there = [] if directory.resolve() == Path.cwd() else [f"cd {shlex.quote(str(directory))}"]
+    for line in (*there, "gateway check", "pytest", "gateway dev"):
         out.say(f"    {line}")

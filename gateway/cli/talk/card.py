@@ -40,6 +40,7 @@ def card(out: Out, request: JsonObject) -> None:
     if whole(request.get("votes")):
         quorum = whole(object_of(request.get("answerers")).get("quorum"))
         rows.append(("  votes", f"{whole(request.get('votes'))} of {quorum}"))
+        rows += [("", _vote(one)) for one in _votes(request)]
     if schema.get("type") != "boolean":
         rows.append(("  answer fits", json.dumps(schema, ensure_ascii=False)))
     if expires := request.get("expires_at"):
@@ -48,6 +49,18 @@ def card(out: Out, request: JsonObject) -> None:
         rows.append(("  session", f"{session}, turn {text_of(request.get('turn_id'))}"))
     rows.append(("  request", (text_of(request.get("id")), "dim")))
     out.fields(rows)
+
+
+def _votes(request: JsonObject) -> list[JsonObject]:
+    found = request.get("cast")
+    return [object_of(one) for one in found] if isinstance(found, list) else []
+
+
+def _vote(vote: JsonObject) -> str:
+    """Whose it is, what it says if it isn't a yes, and why it doesn't count if it doesn't."""
+    said = "" if vote.get("value") is True else f": {json.dumps(vote.get('value'))}"
+    why = f" (kept, not counted: {text_of(vote.get('why'))})" if vote.get("why") else ""
+    return f"{text_of(vote.get('by'))}{said}{why}"
 
 
 def boolean(request: JsonObject) -> bool:

@@ -205,10 +205,11 @@ def _authorise(
         ):
             raise ResumeAuthorizationError(f"only the policy {policy!r} may answer this request")
     if answerers.get("not_requester"):
-        _not_the_requester(answer.by, opening.speaker)
+        not_the_requester(answer.by, opening.speaker)
 
 
-def _not_the_requester(by: str | None, speaker: Speaker | None) -> None:
+def not_the_requester(by: str | None, speaker: Speaker | None) -> None:
+    """Raises ``ResumeAuthorizationError`` for whoever asked, and for who may be them."""
     if by is None:
         raise ResumeAuthorizationError("an answer to this request must say who decides")
     if speaker is None:

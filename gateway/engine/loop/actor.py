@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -73,8 +74,9 @@ class Actor:
         self._resets: list[asyncio.Future[Reset]] = []
         self._asked: dict[str, CancelReason] = {}
         """Cancellations that came while their turn's attempt was being set up."""
+        self._beginning_as = world.agent
         self._begun_as: dict[str, AgentDef] = {}
-        """Turns that were driven here and haven't ended, and the agent that each began as."""
+        """As what the turn that is being taken begins, and each began that was driven here and goes on."""
         self._warm: Warm | None = None
         self._reading = Reading(runtime)
         self._wake = False
@@ -227,11 +229,9 @@ class Actor:
         self.runtime.store_failed(error)
         self._warm = None
         self._wake = True
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(min(10.0, 0.2 * 2**failures)):
                 await self.runtime.stopping.wait()
-        except TimeoutError:
-            pass
 
     async def take_turn(self, *, alone: bool = False) -> bool:
         """Run the session's next turn until it rests. Whether there may be another."""
@@ -269,15 +269,15 @@ class Actor:
         self.wake()
 
     def _taker(self, *, alone: bool) -> Taker:
-        runtime = self.runtime
+        runtime, self._beginning_as = self.runtime, self.world.agent
         return Taker(
             ref=self.world.ref,
-            editions=partial(runtime.edition_for, self.world.agent),
+            editions=partial(runtime.edition_for, self._beginning_as),
             stored=runtime.stored_editions,
             owner=runtime.owner,
             max_attempts=runtime.limits.max_attempts,
             alone=alone,
-            tools=self.world.agent.tools,
+            tools=self._beginning_as.tools,
             preparers=runtime.preparers,
             prepared=self._reading.found,
             stopping=runtime.stopping.is_set,
@@ -356,7 +356,7 @@ class Actor:
             transcript = Transcript.of([message_from(row) for row in rows])
         edition = begun.edition or await self._edition(begun.record)
         self.runtime.stored_editions.add(edition.hash)
-        agent = self._begun_as.setdefault(begun.record.turn_id, self.world.agent)
+        agent = self._begun_as.setdefault(begun.record.turn_id, self._beginning_as)
         tools = runnable(agent, edition, begun.surface, today=self.world.agent)
         attempt = Attempt(replace(self.world, agent=agent), begun, transcript, edition, tools)
         if not begun.fresh:

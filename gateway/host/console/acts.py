@@ -11,7 +11,6 @@ from gateway.engine.errors import NotFoundError, StaleAnswerError
 from gateway.engine.kinds import SessionRef, Speaker
 from gateway.host.console.seen import Seen
 from gateway.host.console.views import fields, links
-from gateway.host.console.views.schedules import book_of
 from gateway.outbox.listing import NotDeadError, retry_delivery
 
 
@@ -49,7 +48,7 @@ async def retry(seen: Seen, form: Mapping[str, str]) -> str:
 async def run_schedule(seen: Seen, form: Mapping[str, str]) -> str:
     """Fire it now, whatever the clock says. Its turn, or the schedule if it had nothing to ask."""
     seen.api.take_turns()
-    book, name = book_of(seen), seen.request.match_info["schedule"]
+    book, name = seen.api.book(), seen.request.match_info["schedule"]
     fired = await book.run(name, seen.visitor.identity)
     if fired is None:
         return links.schedule(name)
@@ -58,11 +57,11 @@ async def run_schedule(seen: Seen, form: Mapping[str, str]) -> str:
 
 async def pause_schedule(seen: Seen, form: Mapping[str, str]) -> str:
     name = seen.request.match_info["schedule"]
-    await book_of(seen).pause(name, seen.visitor.identity)
+    await seen.api.book().pause(name, seen.visitor.identity)
     return links.schedule(name)
 
 
 async def resume_schedule(seen: Seen, form: Mapping[str, str]) -> str:
     name = seen.request.match_info["schedule"]
-    await book_of(seen).resume(name)
+    await seen.api.book().resume(name)
     return links.schedule(name)

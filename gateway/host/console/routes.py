@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from gateway.engine.errors import NotFoundError
 from gateway.host.api import Api
 from gateway.host.console import acts
 from gateway.host.console.live import live
@@ -41,9 +42,9 @@ SCREENS = (
 BUTTONS = (
     Button("/approvals/{id}", acts.decide),
     Button("/deliveries/{delivery}/retry", acts.retry),
-    Button("/schedules/{schedule}/run", acts.run_schedule),
-    Button("/schedules/{schedule}/pause", acts.pause_schedule),
-    Button("/schedules/{schedule}/resume", acts.resume_schedule),
+    Button("/schedules/{schedule}/run", acts.run_schedule, "admin"),
+    Button("/schedules/{schedule}/pause", acts.pause_schedule, "admin"),
+    Button("/schedules/{schedule}/resume", acts.resume_schedule, "admin"),
 )
 
 
@@ -58,4 +59,8 @@ def add_console(app: web.Application, api: Api) -> None:
     async def stream(request: web.Request) -> web.StreamResponse:
         return await live(await look(api, request, "viewer"))
 
+    async def nowhere(request: web.Request) -> web.StreamResponse:
+        raise NotFoundError(f"{request.path} is no page here", fix="go on by the navigation")
+
     app.router.add_get(f"{ROOT}/session/live", guarded(api, "console_live", stream))
+    app.router.add_get(f"{ROOT}/{{tail:.*}}", guarded(api, "console_nowhere", nowhere))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,16 @@ from aiohttp import web
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
 from gateway.host.api import Api
-from gateway.host.console.access.guard import check_csrf, require
+from gateway.host.console.access.guard import check_csrf, require, visitor_of
 from gateway.host.console.access.visitor import Role
 from gateway.host.console.seen import Seen
 from gateway.host.pages import add_room, page
 from gateway.host.pages.forms import read_form
-from gateway.host.problems import json_response, problem, unforeseen
+from gateway.host.problems import json_response, our_fault, problem, title
 
 add_room("console", Path(__file__).parent)
+
+log = logging.getLogger("gateway.console")
 
 ROOT = "/console"
 
@@ -104,30 +106,43 @@ def guarded(api: Api, name: str, handler: Handler) -> Handler:
         except web.HTTPException as error:
             api.metrics.request(name, request.method, error.status)
             raise
-        except GatewayError as error:
-            response = _told(request, error, name)
         except Exception as error:  # noqa: BLE001 - the last stop: it is logged whole
-            response = _told(request, error, name)
+            response = await _told(api, request, error, name)
         api.metrics.request(name, request.method, response.status)
         return response
 
     return serve
 
 
-def _told(request: web.Request, error: Exception, name: str) -> web.Response:
+async def _told(api: Api, request: web.Request, error: Exception, name: str) -> web.Response:
     """The problem that a program would get, shown to a person as a page."""
     if isinstance(error, GatewayError) and error.status != 500:
-        answer = problem(error)
+        told = error
     else:
-        answer = unforeseen(error, name, {})
+        told = our_fault(error, name)
     if request.path.endswith(".json") or "text/html" not in request.headers.get("Accept", ""):
-        return answer
-    told: dict[str, object] = json.loads(answer.text or "{}")
+        return problem(told)
+    inside = await _inside(api, request)
     return page(
         request,
-        "problem.html",
-        status=answer.status,
-        heading=told["title"],
-        detail=told["detail"],
-        fix=told.get("fix", ""),
+        "console/problem.html" if inside else "problem.html",
+        status=told.status,
+        heading=title(told.status),
+        detail=str(told),
+        fix=told.fix,
+        **inside,
     )
+
+
+async def _inside(api: Api, request: web.Request) -> dict[str, object]:
+    """What the navigation of somebody who is signed in takes; nothing where even that can't be read."""
+    try:
+        visitor = await visitor_of(request)
+        if visitor is None:
+            return {}
+        seen = Seen(api=api, request=request, visitor=visitor, now=api.runtime.clock.now())
+        shown = {"visitor": visitor, "agent": api.agent, "refresh": 0}
+        return {**shown, "needs": await needs(seen)}
+    except Exception:
+        log.warning("an error page is shown without its navigation", exc_info=True)
+        return {}

@@ -27,6 +27,6 @@ async def read_form(request: web.Request, limit: int = FORM_BYTES) -> dict[str, 
     except ValueError as error:
         raise broken from error
     form = dict(fields)
-    if len(form) < len(fields) or any("\0" in value for value in form.values()):
+    if len(form) < len(fields) or any("\0" in f"{name}{value}" for name, value in fields):
         raise broken
     return form

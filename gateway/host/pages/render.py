@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from gateway.host.pages.shelf import TEMPLATES
-from gateway.host.table import Call
 
 POLICY = "; ".join(
     (
@@ -47,11 +46,10 @@ _NO_LINKS: Iterable[Link] = ()
 
 
 def page(
-    asked: web.Request | Call, template: str, /, *, status: int = 200, **context: object
+    request: web.Request, template: str, /, *, status: int = 200, **context: object
 ) -> web.Response:
     """The page. Its templates also know ``path`` (where the reader is), ``links`` (what rooms added to
     the navigation) and, unless given, ``visitor`` as ``None``."""
-    request = asked.request if isinstance(asked, Call) else asked
     links: Iterable[Link] = request.app.get(LINKS, _NO_LINKS)
     known: dict[str, object] = {
         "path": request.path,

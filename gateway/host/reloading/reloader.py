@@ -45,7 +45,7 @@ class Reloader:
 
     async def reload(self, names: Sequence[str]) -> None:
         """Take the directory up as it is now. ``names``: the files that changed."""
-        api, what = self._host.api, ", ".join(names)
+        api = self._host.api
         try:
             await self._take_up()
         except Exception as error:  # whatever it is, the author corrects it and saves again
@@ -59,8 +59,10 @@ class Reloader:
                 log.warning("%s", mistake)
             return
         api.mistakes = ()
-        log.info("reloaded: %s", what)
-        if channels := [name for name in names if name.startswith("channels/")]:
+        channels = [name for name in names if name.startswith("channels/")]
+        if taken := [name for name in names if name not in channels]:
+            log.info("reloaded: %s", ", ".join(taken))
+        if channels:
             log.warning("taken up at the next start: %s", ", ".join(channels))
 
     async def _take_up(self) -> None:
@@ -75,7 +77,6 @@ class Reloader:
                 fix="start the host again",
             )
         host.runtime.adopt(with_tools(await loaded.start(), channels))
-        host.runner.take(loaded.schedules)
         host.runner.take(loaded.schedules)
         for warning in loaded.warnings:
             log.warning("%s", warning)

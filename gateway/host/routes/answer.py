@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from gateway.approvals.authorise import decide_as, still_asked
+from gateway.approvals.reading import read_ballot
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import NotFoundError, ResumeAuthorizationError, StaleAnswerError
 from gateway.engine.kinds import Json
@@ -80,7 +81,8 @@ async def approval(call: Call) -> web.StreamResponse:
     found = await call.api.runtime.store.find_request(call.path["id"])
     if found is None:
         raise NotFoundError(f"no request {call.path['id']!r}", fix="list them: GET /approvals")
-    return json_response(approval_json(found))
+    ballot = await read_ballot(call.api.runtime.store, found)
+    return json_response(approval_json(found, ballot))
 
 
 async def decide(call: Call) -> web.StreamResponse:

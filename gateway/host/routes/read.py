@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from gateway.approvals.reading import read_ballot
 from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import OPEN_STATES, Json, SessionRef
 from gateway.engine.session import Session
@@ -110,8 +111,10 @@ async def turns(call: Call) -> web.StreamResponse:
 
 
 async def approvals(call: Call) -> web.StreamResponse:
-    found = await call.api.runtime.store.list_requests(limit=_limit(call))
-    return json_response({"approvals": [approval_json(one) for one in found]})
+    store = call.api.runtime.store
+    found = await store.list_requests(limit=_limit(call))
+    rows: list[Json] = [approval_json(one, await read_ballot(store, one)) for one in found]
+    return json_response({"approvals": rows})
 
 
 async def audit(call: Call) -> web.StreamResponse:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.auth import decider
 from gateway.host.problems import json_response
@@ -21,7 +20,6 @@ from gateway.host.shapes import (
     text,
 )
 from gateway.host.table import Call, Query, Reply, Route
-from gateway.schedules.book import Book
 
 LIMIT = 50
 
@@ -147,7 +145,7 @@ async def schedules(call: Call) -> web.StreamResponse:
 
 
 async def schedule(call: Call) -> web.StreamResponse:
-    book, name = _book(call), call.path["schedule"]
+    book, name = call.api.book(), call.path["schedule"]
     row = await book.row(name)
     history = await book.history(name, int(call.query.get("limit", LIMIT)))
     return json_response({**row, "history": history})
@@ -155,26 +153,22 @@ async def schedule(call: Call) -> web.StreamResponse:
 
 async def run(call: Call) -> web.StreamResponse:
     call.api.take_turns()
-    fired = await _book(call).run(call.path["schedule"], _by(call))
+    fired = await call.api.book().run(call.path["schedule"], _by(call))
     turn_id, session = (None, None) if fired is None else (fired.turn_id, fired.session)
     return json_response({"turn_id": turn_id, "session": session}, 202)
 
 
 async def pause(call: Call) -> web.StreamResponse:
-    await _book(call).pause(call.path["schedule"], _by(call))
-    return json_response(await _book(call).row(call.path["schedule"]))
+    book, name = call.api.book(), call.path["schedule"]
+    await book.pause(name, _by(call))
+    return json_response(await book.row(name))
 
 
 async def resume(call: Call) -> web.StreamResponse:
+    book, name = call.api.book(), call.path["schedule"]
     _by(call)
-    await _book(call).resume(call.path["schedule"])
-    return json_response(await _book(call).row(call.path["schedule"]))
-
-
-def _book(call: Call) -> Book:
-    if call.api.schedules is None:
-        raise NotFoundError("no agent here has schedules", fix="run the agent with gateway serve")
-    return call.api.schedules
+    await book.resume(name)
+    return json_response(await book.row(name))
 
 
 def _by(call: Call) -> str:

@@ -8,6 +8,7 @@ that they were too late for themselves.
 from __future__ import annotations
 
 from channels.contract import MISSING, Answer, Control, Word
+from channels.protocol import Card
 from gateway.approvals import words as deciding
 from gateway.approvals.authorise import decide_as
 from gateway.approvals.reading import read_card
@@ -94,6 +95,7 @@ async def _decide(
 ) -> Settled:
     session = means.runtime.session(found.ref.agent, found.ref.key)
     request = found.request
+    before = await read_card(means.runtime.store, given.request)
     try:
         done = await decide_as(
             session,
@@ -117,8 +119,12 @@ async def _decide(
         return _ended(means, given, found, "accepted", "invalid-answer", words.invalid(str(error)))
     except AuthorizeHookError:
         return _ended(means, given, found, "accepted", "hook-failed", words.UNCHECKED)
-    rule = "decided" if done.decided else "voted"
-    return settle(means, given, "accepted", rule, turn=request.turn)
+    if done.decided:
+        return settle(means, given, "accepted", "decided", turn=request.turn)
+    if before is not None and _said(given, value) in _votes(before):
+        told = deciding.voted(done.votes, done.quorum)
+        return _ended(means, given, found, "accepted", "voted-before", told)
+    return settle(means, given, "accepted", "voted", turn=request.turn)
 
 
 async def _late(means: Means, given: Answer, found: RequestSummary, value: Json) -> Settled:
@@ -126,12 +132,18 @@ async def _late(means: Means, given: Answer, found: RequestSummary, value: Json)
     card = await read_card(means.runtime.store, given.request)
     if card is None:
         return _ended(means, given, found, "accepted", "no-longer-needed", deciding.NOT_NEEDED)
-    mine = (given.by.id, dumps(value))
-    decided = card.decided
-    taken = card.votes if decided is None else (*card.votes, decided)
-    if mine in {(one.by, dumps(one.value)) for one in taken}:
+    if _said(given, value) in _votes(card):
         return settle(means, given, "accepted", "decided", turn=found.request.turn)
     return _ended(means, given, found, "accepted", "already-decided", deciding.already(card))
+
+
+def _said(given: Answer, value: Json) -> tuple[str, str]:
+    return given.by.id, dumps(value)
+
+
+def _votes(card: Card) -> set[tuple[str, str]]:
+    taken = card.votes if card.decided is None else (*card.votes, card.decided)
+    return {(one.by, dumps(one.value)) for one in taken}
 
 
 def _forged(means: Means, given: Answer) -> Settled:

@@ -62,6 +62,22 @@ async def test_slack_can_be_talked_to(tmp_path: Path) -> None:
         assert [message["author"] for message in seen] == ["ada", "june"]
 
 
+async def test_what_happens_after_a_restart_has_ids_of_its_own(tmp_path: Path) -> None:
+    people: list[tuple[str, str, str]] = []
+    files: list[str] = []
+    for _ in range(2):
+        with started(Shell(tmp_path), "slack") as said:
+            settings = said["settings"]
+            client = AsyncWebClient(
+                token=settings["SLACK_BOT_TOKEN"], base_url=f"{settings['SLACK_API_URL']}/"
+            )
+            made = await client.files_getUploadURLExternal(filename="a.txt", length=1)
+            files.append(str(made["file_id"]))
+            people.append((said["user"], said["channel"], said["bot"]))
+    assert people[0] == people[1]
+    assert files[0] != files[1]
+
+
 async def test_slack_by_http_hands_out_a_signing_secret(tmp_path: Path) -> None:
     with started(Shell(tmp_path), "slack", "--events", "http://127.0.0.1:9/slack") as said:
         assert "SLACK_SIGNING_SECRET" in said["settings"]

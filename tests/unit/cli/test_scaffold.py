@@ -44,9 +44,14 @@ def test_everything_that_is_made_passes_its_tests(shop: Shell) -> None:
     shop.ok("add", "tool", "order_part", "--approval")
     shop.ok("add", "schedule", "morning_check", "--timezone", "Europe/Paris")
     shop.ok("add", "channel", "slack")
+    shop.ok("add", "schedule", "evening", "--cron", "30 18 * * fri", "--target", "slack:C0123ABCD")
+    evening = (shop.folder / "agent/schedules/evening.md").read_text()
+    assert evening.startswith(
+        '---\ncron: "30 18 * * fri"\ntimezone: UTC\ntarget: slack:C0123ABCD\n'
+    )
     checked = shop.ok("check", "--strict")
-    assert "5 tools, 1 schedule, 1 channel" in checked.out
-    assert "11 passed" in its_own_tests(shop)
+    assert "5 tools, 2 schedules, 1 channel" in checked.out
+    assert "12 passed" in its_own_tests(shop)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,11 @@ def test_a_name_must_suit_a_file_a_function_and_a_test(shop: Shell) -> None:
     refused(shop.run("add", "tool", "read_skill"), 2, "a tool of the gateway's own")
     refused(shop.run("add", "schedule", "Daily"), 2, "fix: gateway add schedule daily")
     zone = shop.run("add", "schedule", "daily", "--timezone", "Europe/Pariss")
-    refused(zone, 2, 'did you mean "Europe/Paris"?')
+    refused(zone, 2, "fix: gateway add schedule daily --timezone Europe/Paris")
+    minute = shop.run("add", "schedule", "daily", "--cron", "61 9 * * *")
+    refused(minute, 2, "the minute '61', outside 0-59", "fix: for the minute, write 0 to 59")
+    nowhere = shop.run("add", "schedule", "daily", "--target", "slack:C0123")
+    refused(nowhere, 2, "there is no channel slack", "fix: write channels/slack.py")
     refused(shop.run("add", "channel", "telegraph"), 2, "slack")
     assert files(shop) == before
 
@@ -106,6 +115,25 @@ def test_the_next_steps_are_said(shop: Shell) -> None:
     said = shop.ok("add", "channel", "slack").out
     assert said.index("pytest tests/test_slack.py") < said.index("gateway slack manifest")
     assert "SLACK_BOT_TOKEN" in said
+    assert "gateway dev" in said
+    assert "gateway dev" in shop.ok("add", "schedule", "daily").out
+
+
+def test_a_folder_that_is_taken_and_a_name_that_had_to_change(tmp_path: Path) -> None:
+    folder = Shell(tmp_path)
+    made = folder.ok("new", "9x").out
+    assert made.startswith("✓ made 9x with the agent x\n    the name stands in agent/agent.py")
+    assert 'name="x"' in (tmp_path / "9x/agent/agent.py").read_text()
+    refused(folder.run("new", "."), 7, "fix: gateway new my-agent")
+    refused(folder.run("new", "9x"), 7, "fix: gateway new 9x-2")
+    here = tmp_path / "here"
+    here.mkdir()
+    assert "cd " not in Shell(here).ok("new", ".").out
+
+
+def test_dev_without_an_agent_makes_nothing(tmp_path: Path) -> None:
+    refused(Shell(tmp_path).run("dev"), 3, "agent: is not a directory", "gateway new")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_test_without_an_agent_says_where_it_looked(tmp_path: Path) -> None:

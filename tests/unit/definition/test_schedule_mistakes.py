@@ -15,16 +15,41 @@ def schedule(head: str, body: str = "Do it.") -> dict[str, str | None]:
 
 CASES = [
     Case("no cron", schedule("missed: skip"), "schedules/extra.md:1: has no cron"),
-    Case("four fields", schedule("cron: 0 9 * *"), "extra.md:2: has a cron that has 4 fields"),
-    Case("an hour too far", schedule("cron: 0 24 * * *"), "the hour '24', outside 0-23"),
+    Case(
+        "four fields",
+        schedule("cron: 0 9 * *"),
+        "extra.md:2: has a cron that has 4 fields",
+        'write five fields: cron: "0 9 * * 1-5"',
+    ),
+    Case(
+        "an hour too far",
+        schedule("cron: 0 24 * * *"),
+        "the hour '24', outside 0-23. fix: for the hour, write 0 to 23",
+    ),
+    Case(
+        "a minute too far",
+        schedule("cron: 61 9 * * *"),
+        "the minute '61', outside 0-59. fix: for the minute, write 0 to 59",
+    ),
     Case(
         "no number",
         schedule("cron: 0 9 * * fun"),
         "the day of week 'fun', which isn't a number or a",
+        "for the day of week, write 0 to 7 or a name (sun, mon, tue, wed, thu, fri, sat)",
     ),
-    Case("backwards", schedule("cron: 0 9-5 * * *"), "the hour '9-5', a range that runs backwards"),
+    Case(
+        "backwards",
+        schedule("cron: 0 22-6/2 * * *"),
+        "the hour '22-6/2', a range that runs backwards",
+        "write it as two: 22-23/2,0-6/2",
+    ),
     Case("step of nothing", schedule("cron: 0/0 9 * * *"), "the minute '0/0', whose step isn't"),
-    Case("a day that never comes", schedule("cron: 0 9 30 2 *"), "names a date that never comes"),
+    Case(
+        "a day that never comes",
+        schedule("cron: 0 9 30 2 *"),
+        "names a date that never comes",
+        'name a day that the month has: cron: "0 9 28 2 *"',
+    ),
     Case(
         "an unquoted star",
         schedule("cron: */5 * * * *"),
@@ -35,10 +60,38 @@ CASES = [
         "an unknown zone",
         schedule("cron: 0 9 * * *\ntimezone: Paris"),
         "extra.md:3: names the unknown timezone 'Paris'",
+        "timezone: Europe/Paris",
+    ),
+    Case(
+        "a zone in small letters",
+        schedule("cron: 0 9 * * *\ntimezone: europe/paris"),
+        "unknown timezone 'europe/paris'. fix: timezone: Europe/Paris",
+    ),
+    Case(
+        "a zone misspelt",
+        schedule("cron: 0 9 * * *\ntimezone: Europe/Pariss"),
+        "unknown timezone 'Europe/Pariss'. fix: timezone: Europe/Paris",
     ),
     Case("a path for a zone", schedule("cron: 0 9 * * *\ntimezone: ../../etc"), "unknown timezone"),
     Case(
-        "a target nowhere", schedule("cron: 0 9 * * *\ntarget: C0123"), "extra.md:3: has a target"
+        "a place without its channel",
+        schedule("cron: 0 9 * * *\ntarget: C0123"),
+        "extra.md:3: has a target",
+        "write target: slack:C0123",
+    ),
+    Case(
+        "a channel without a place",
+        schedule("cron: 0 9 * * *\ntarget: slack"),
+        "extra.md:3: has a target",
+        "write target: slack:C0123ABCD",
+    ),
+    Case(
+        "a channel misspelt",
+        {
+            "channels/echo.py": "def channel(env): ...\n",
+            **schedule("cron: 0 9 * * *\ntarget: ecco:1"),
+        },
+        'there is no channel ecco (did you mean "echo"?); there is echo',
     ),
     Case(
         "a target on a channel there isn't",

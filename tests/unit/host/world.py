@@ -128,7 +128,7 @@ def agent_for(world: World) -> AgentDef:
         if world.hook_fails:
             raise RuntimeError("the directory is down")
         if policy == "board":
-            return principal is not None and principal.id.startswith("slack:T1:")
+            return principal is not None and principal.id.startswith(("slack:T1:", "console:"))
         return principal is not None and principal.id == LEAD
 
     tools = {one.name: one for one in (wait, refund, gift, ask, vote)}

@@ -141,7 +141,8 @@ async def test_votes_count_and_the_last_one_decides(here: Stage) -> None:
     await here.receive(pressed(request, True, LEAD, "E1"))
     assert (await here.settled("E1", "voted")).verdict == "accepted"
     await here.receive(pressed(request, True, LEAD, "E2"))
-    assert (await here.settled("E2", "voted")).verdict == "accepted"
+    again = await here.settled("E2", "voted-before")
+    assert again.said == "Your vote is kept: 1 of 2. Somebody else has to decide as well."
     assert await outcome(here, request) is None
     await here.receive(pressed(request, True, SECOND, "E3"))
     await here.settled("E3", "decided")

@@ -46,9 +46,9 @@ async def test_a_person_is_one_whatever_the_click_called_them(here: Stage) -> No
     elsewhere = "talk:T3:LEAD"
     here.world.talk.names[elsewhere] = LEAD
     request = await asked(here, "vote")
-    for event, by in (("E1", LEAD), ("E2", elsewhere)):
+    for event, by, rule in (("E1", LEAD, "voted"), ("E2", elsewhere, "voted-before")):
         await here.receive(pressed(request, True, by, event))
-        await here.settled(event, "voted")
+        await here.settled(event, rule)
     assert await outcome(here, request) is None, "it takes two people"
     await here.receive(pressed(request, True, SECOND, "E3"))
     await here.settled("E3", "decided")

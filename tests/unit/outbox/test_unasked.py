@@ -12,7 +12,8 @@ from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import SessionStore
 from gateway.engine.records import NEW_TURN
 from gateway.models.scripted import ScriptedModel
-from gateway.schedules import quiet
+from gateway.schedules.quiet import NAME, kept_quiet
+from gateway.schedules.tool import TOOL
 from tests.unit.outbox.kit import SOURCE, Desk, agent, desk, opened, until
 
 SESSION = "cron:digest:monday"
@@ -20,12 +21,12 @@ SESSION = "cron:digest:monday"
 
 def reply(request: ModelRequest) -> ModelReply:
     said = request.text
-    offered = quiet.NAME in {tool.name for tool in request.tools}
+    offered = NAME in {tool.name for tool in request.tools}
     if len(request.turn) > 1:
         return ModelReply.say("all is calm")
     match said.split():
         case ["quiet", *why]:
-            return ModelReply.call(quiet.NAME, reason=" ".join(why))
+            return ModelReply.call(NAME, reason=" ".join(why))
         case ["hold" | "approve" as name]:
             return ModelReply.call(name, name=said)
         case _:
@@ -34,7 +35,7 @@ def reply(request: ModelRequest) -> ModelReply:
 
 def furnish(made: Desk) -> None:
     given = agent(made.gates)
-    tools = {**given.tools, quiet.NAME: quiet.TOOL}
+    tools = {**given.tools, NAME: TOOL}
     made.runtime.agents = {"june": replace(given, model=ScriptedModel(reply), tools=tools)}
 
 
@@ -57,7 +58,7 @@ async def why(made: Desk, turn_id: str) -> str | None:
     ref = SessionRef("june", SESSION)
     record = await made.runtime.store.turn(ref, turn_id)
     assert record is not None
-    return await quiet.kept_quiet(made.runtime.store, ref, record)
+    return await kept_quiet(made.runtime.store, ref, record)
 
 
 async def test_nothing_to_report_posts_nothing_and_says_why(store: SessionStore) -> None:
@@ -124,4 +125,4 @@ async def test_a_turn_that_somebody_asked_for_is_answered_even_if_it_calls_it(
 @pytest.mark.parametrize("reason", ["", "  \n"])
 def test_a_reason_is_given(reason: str) -> None:
     with pytest.raises(ValueError, match="say why"):
-        quiet.TOOL.run(reason=reason)
+        TOOL.run(reason=reason)

@@ -6,12 +6,16 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import get_args
 
 import aiohttp
 import pytest
 
+from channels.contract import Word
 from gateway.playground.faults import MENU
+from gateway.playground.turns import ECHO, JUDGED
 from tests.support.playing import Playing, playing
+from tests.unit.host.world import until
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -132,6 +136,25 @@ async def test_an_open_page_is_told_what_changes_and_of_the_end(
         html = json.loads(told.removeprefix("data: "))["html"]
         assert "no &lt;b&gt;mention&lt;/b&gt;" in html
         play.host.api.drain()
+        play.host.api.end_streams()
         async with asyncio.timeout(20):
             assert b"this host is stopping" in await stream.content.read()
-    assert not play.host.api.streams
+    await until(lambda: not play.host.api.streams and not play.slack.journal.watchers)
+
+
+async def test_a_new_workspace_on_the_same_database_is_heard_from_the_first_mention(
+    tmp_path: Path,
+) -> None:
+    claimed: list[str] = []
+    for _ in range(2):
+        async with playing(tmp_path) as play:
+            asked = await play.office.personas["asker"].person.say(play.office.home, "@june hello")
+            await play.said(asked, "Hello, I'm June.")
+            claimed += [str(sent.payload["event_id"]) for sent in play.slack.journal.deliveries]
+            leads = play.host.settings.environ["REFUND_APPROVERS"]
+            assert all(one in leads.split(",") for one in play.office.leads)
+    assert len(set(claimed)) == len(claimed) >= 4
+
+
+async def test_each_verdict_has_words_for_people() -> None:
+    assert set(JUDGED) | {ECHO} == set(get_args(Word))

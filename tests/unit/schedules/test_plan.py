@@ -161,6 +161,14 @@ def test_paused_its_ticks_pass_with_the_reason_and_resumed_they_are_not_caught_u
     assert due(DIGEST, again, at("2026-12-01T09:00")).fire
 
 
+def test_of_thousands_of_missed_ticks_the_latest_hundred_are_caught_up() -> None:
+    every = replace(DIGEST, cron="* * * * *", missed="all", within=timedelta(days=2))
+    plan = due(every, seen(every, at("2026-11-28T09:00")), at("2026-11-30T09:00"))
+    assert (len(plan.fire), plan.fire[-1].due) == (102, at("2026-11-30T09:00"))
+    (skipped,) = plan.skip
+    assert "only the latest 100 are caught up" in skipped.why
+
+
 def test_resuming_forgets_a_clock_that_was_far_ahead() -> None:
     """A tick that fired under it has its outcome in the store, and no second one."""
     ahead = seen(DIGEST, at("2031-11-30T09:00"))

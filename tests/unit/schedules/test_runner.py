@@ -115,6 +115,19 @@ async def test_a_clock_that_is_set_back_fires_nothing_twice(store: SessionStore)
         assert state.seen == TUESDAY
 
 
+async def test_one_that_a_clock_far_ahead_put_off_is_resumed(store: SessionStore) -> None:
+    lone = {"digest": replace(DIGEST, target=None)}
+    async with house(store, lone, now=at("2027-11-30T08:00"), channels=False) as here:
+        await here.look()
+    async with house(store, lone, channels=False, runs=True) as here:
+        for _ in range(50):  # the runner has looked, and sleeps
+            await asyncio.sleep(0)
+        await here.book.resume("digest")
+        here.leap_to(Millis(NINE + 1))
+        await here.ticked(1)
+        assert await here.turns() == [SESSION]
+
+
 async def test_a_paused_one_passes_its_ticks_over(store: SessionStore) -> None:
     async with house(store) as here:
         await here.look()
@@ -255,6 +268,30 @@ async def test_a_host_that_is_full_fires_it_once_there_is_room(store: SessionSto
         assert await here.outcomes() == [("fired", "")]
 
 
+async def test_a_host_that_fills_up_in_a_long_row_goes_on_where_it_stopped(
+    store: SessionStore,
+) -> None:
+    asked: list[int] = []
+
+    async def seed(*, at: datetime, services: object) -> str:
+        asked.append(at.hour)
+        if len(asked) == 2:
+            here.runtime.limits = replace(here.runtime.limits, queue_per_host=0)
+        return "look"
+
+    row = Schedule(cron="0 * * * *", seed=seed, missed="all", within=timedelta(hours=9))
+    async with house(store, {"digest": row}) as here:
+        await here.look()
+        limits = here.runtime.limits
+        here.leap_to(at("2026-11-30T11:30"))
+        with pytest.raises(BusyError):
+            await here.look()
+        here.runtime.limits = limits
+        await here.look()
+        assert asked == [8, 9, 9, 10], "in UTC"
+        assert [outcome for outcome, _ in await here.outcomes()] == ["fired"] * 3
+
+
 # -- several hosts ---------------------------------------------------------------------------------
 async def test_of_two_hosts_one_fires(store: SessionStore) -> None:
     asked: list[datetime] = []
@@ -275,6 +312,19 @@ async def test_of_two_hosts_one_fires(store: SessionStore) -> None:
         assert await one.look() == TUESDAY
         assert len(asked) == 1
         assert await one.turns() == [SESSION]
+
+
+async def test_two_hosts_with_different_lines_fire_each_their_own(store: SessionStore) -> None:
+    later = {"digest": replace(DIGEST, cron="5 9 * * 1-5")}
+    async with house(store) as old, house(store, later) as new:
+        for here in (old, new):
+            await here.look()
+        for day in ("2026-11-30", "2026-12-01"):
+            for here, time in ((old, "09:00"), (new, "09:05")):
+                old.leap_to(at(f"{day}T{time}"))
+                new.leap_to(at(f"{day}T{time}"))
+                await here.look()
+        assert await old.outcomes() == [("fired", "")] * 4
 
 
 async def test_the_lease_of_one_that_died_lapses(store: SessionStore) -> None:

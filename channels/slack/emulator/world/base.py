@@ -31,6 +31,9 @@ STREAM_LIFE = 300.0
 TRIGGER_LIFE = 3.0
 RESPONSE_LIFE = 1800.0
 RESPONSE_USES = 5
+LASTING = frozenset({"E", "T", "U", "W", "B", "C", "D", "G", "A"})
+"""Begins the ids of who and where. They are the same whenever a workspace is set up the same way, so that
+what somebody may decide, and where a schedule posts, outlives the emulator."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,8 @@ class World:
     """Unguessable text, for tokens and secrets."""
     base_url: str = ""
     """Where the emulator listens."""
+    ids_after: int = 0
+    """Where the numbers in the ids of what happens begin: events, files, forms."""
 
     enterprises: dict[str, Enterprise] = field(default_factory=dict[str, Enterprise])
     teams: dict[str, Team] = field(default_factory=dict[str, Team])
@@ -90,7 +95,8 @@ class World:
 
     def new_id(self, prefix: str) -> str:
         self._counters[prefix] += 1
-        return f"{prefix}0E{self._counters[prefix]:07d}"
+        number = self._counters[prefix] + (0 if prefix in LASTING else self.ids_after)
+        return f"{prefix}0E{number:07d}"
 
     def new_ts(self) -> str:
         """A message's name and moment in one. No two are the same, also in one millisecond."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 from gateway.cli.commands.check import agent_directory
@@ -11,23 +12,20 @@ from gateway.cli.doctor.seen import Defined
 from gateway.cli.operate.manifest import app_of, read_kept
 from gateway.cli.problem import Problem
 from gateway.config import Settings
-from gateway.definition import SCRIPTED, DefinitionError, Loaded, load_agent
+from gateway.definition import DefinitionError, Loaded, load_agent
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import JsonObject
 
 MANIFEST = Path("manifest.yml")
+LOOKED_AT = "SLACK_"
+"""How a word on Slack's settings begins: those are looked at one by one."""
 
 
 def look(settings: Settings) -> tuple[Defined | None, JsonObject | None, list[Finding]]:
     """Blocks: it reads and runs the author's files."""
     found: list[Finding] = []
     try:
-        loaded = load_agent(
-            agent_directory(settings.agent),
-            env=settings.environ,
-            run_channels=True,
-            offline=settings.model == SCRIPTED,
-        )
+        loaded, lacks = _loaded(replace(settings, agent=agent_directory(settings.agent)))
     except DefinitionError as mistakes:
         return None, None, [_mistake(one.file, one.line, one.message, one.fix)
                             for one in mistakes.problems]  # fmt: skip
@@ -35,13 +33,31 @@ def look(settings: Settings) -> tuple[Defined | None, JsonObject | None, list[Fi
         app = app_of(settings, loaded)
     except DefinitionError as mistakes:
         app = None
-        found += [_mistake(one.file, one.line, one.message, one.fix) for one in mistakes.problems]
+        found += [
+            _mistake(one.file, one.line, one.message, one.fix)
+            for one in mistakes.problems
+            if not one.message.startswith(LOOKED_AT)
+        ]
     except ConfigError as lacking:
         app = None
-        if not str(lacking).startswith("SLACK_"):  # those are looked at one by one
+        if not str(lacking).startswith(LOOKED_AT):
             how = Fix(text=lacking.fix or "correct it, then look again", command="gateway check")
             found.append(error("slack.channel", str(lacking), "the channel can't be made", how))
-    return Defined(loaded=loaded, app=app, money=_money(loaded)), _manifest(), found
+    defined = Defined(loaded=loaded, app=app, money=_money(loaded), model_lacks=lacks)
+    return defined, _manifest(), found
+
+
+def _loaded(settings: Settings) -> tuple[Loaded, tuple[str, str] | None]:
+    """The directory, and what keeps its model from being made."""
+    from gateway.host.compose import load
+
+    try:
+        return load(settings), None
+    except DefinitionError:
+        raise
+    except ConfigError as lacking:
+        lacks = str(lacking), lacking.fix
+    return load_agent(settings.agent, env=settings.environ, run_channels=True), lacks
 
 
 def _mistake(file: str, line: int | None, message: str, fix: str) -> Finding:

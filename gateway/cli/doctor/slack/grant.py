@@ -12,7 +12,7 @@ from channels.slack.calls import FOR_GOOD
 from gateway.cli.doctor.calls import Answer
 from gateway.cli.doctor.finding import Finding, Fix, error
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.doctor.slack.tokens import OAUTH
+from gateway.cli.doctor.slack.tokens import OAUTH, kind_of
 from gateway.cli.operate.manifest import needs
 from gateway.cli.timeline import object_of
 
@@ -30,6 +30,9 @@ def token(seen: Seen) -> Iterator[Finding]:
     if me.lost:
         yield silent(seen, me)
         return
+    bot = seen.settings.slack_bot_token
+    if bot is not None and kind_of(bot.value) != "a bot's token":
+        return  # which is told already, and is why
     yield error(
         "slack.token",
         "Slack doesn't accept SLACK_BOT_TOKEN",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gateway.cli.doctor.finding import Finding, Fix, error
+from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
 from gateway.values import Secret, needed
 
@@ -28,17 +28,20 @@ SIGNING = f"{BASIC} Signing Secret into SLACK_SIGNING_SECRET"
 
 
 def complete(seen: Seen) -> Iterator[Finding]:
+    """What is off while the directory has the channel may be meant: that is a warning, unless Slack
+    was begun to be set up, or asked for by name."""
     missing = seen.settings.missing("slack")
-    if missing and (seen.slack_wanted or seen.named):
-        yield error(
+    mounted = seen.defined is not None and "slack" in seen.defined.loaded.channels
+    wanted = seen.slack_wanted or seen.named
+    if missing and (wanted or mounted) and not seen.slack_served:
+        say = error if wanted else warning
+        yield say(
             "slack.settings",
             "Slack is off: settings are missing",
             f"nothing is set of {'; nor of '.join(missing)}",
             Fix(text=f"Set {needed(missing)}", url="https://api.slack.com/apps"),
         )
-    if seen.defined is not None and "slack" not in seen.defined.loaded.channels and (
-        seen.slack_wanted or seen.named
-    ):  # fmt: skip
+    if seen.defined is not None and not mounted and wanted:
         name = seen.defined.loaded.agent.name
         yield error(
             "slack.channel",

@@ -7,11 +7,9 @@ uses it up.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 from aiohttp import web
 
@@ -37,17 +35,16 @@ from gateway.host.console.access.roster import add_roster
 from gateway.host.console.access.sessions import Held
 from gateway.host.console.access.tokens import new_token, same
 from gateway.host.console.access.tries import LockedError
+from gateway.host.pages.forms import read_form
 from gateway.host.pages.render import page
 from gateway.host.pages.shelf import add_room
 from gateway.host.pages.words import one_line
-from gateway.host.problems import BadRequestError, MediaTypeError, title, unforeseen
-from gateway.host.table import BODY_SECONDS, read_body
+from gateway.host.problems import BadRequestError, our_fault, title
 from gateway.values import ApiToken
 
 log = logging.getLogger("gateway.console")
 
 FORM_BYTES = 16_384
-FORM = "application/x-www-form-urlencoded"
 SET_UP = f"{HOME}/set-up"
 WRONG = "That didn't match. Check the name, the password and the code, and try again."
 _AGAIN = f"begin again at {SIGN_IN}"
@@ -84,8 +81,7 @@ def as_page(handler: Handler) -> Handler:
         except Exception as error:  # noqa: BLE001 - the last stop: it is logged whole
             if isinstance(error, GatewayError) and error.code != GatewayError.code:
                 return _problem(request, error)
-            told = json.loads(unforeseen(error, "the sign-in", {}).text or "{}")
-            return _problem(request, GatewayError(told["detail"], fix=told["fix"]))
+            return _problem(request, our_fault(error, "the sign-in"))
 
     return served
 
@@ -104,27 +100,6 @@ def _problem(request: web.Request, error: GatewayError) -> web.Response:
     return response
 
 
-async def read_form(request: web.Request) -> Mapping[str, str]:
-    """The fields of a form, each once. Raises what a malformed one deserves."""
-    if request.content_type != FORM:
-        raise MediaTypeError("this isn't a form", fix=f"send Content-Type: {FORM}")
-    raw = await read_body(request, FORM_BYTES, BODY_SECONDS)
-    try:
-        pairs = parse_qsl(
-            raw.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=50
-        )
-    except ValueError as error:
-        raise BadRequestError("the form can't be read", fix="load its page again") from error
-    form = dict(pairs)
-    if (
-        len(form) < len(pairs)
-        or "\x00" in raw.decode("utf-8")
-        or any("\x00" in v for _, v in pairs)
-    ):
-        raise BadRequestError("the form can't be read", fix="load its page again")
-    return form
-
-
 # -- signing in ------------------------------------------------------------------------------------
 async def sign_in(request: web.Request) -> web.StreamResponse:
     access = request.app[ACCESS]
@@ -134,7 +109,10 @@ async def sign_in(request: web.Request) -> web.StreamResponse:
         return _go(onward)
     if (off := await access.off()) is not None:
         return page(request, "access/off.html", status=503, keyless=off == "no key")
-    return _entrance(request, onward, once=request.query.get("once", ""))
+    once = request.query.get("once", "")
+    if once and access.local and await access.links.look(once, "sign-in") is None:
+        return _entrance(request, onward, wrong=USED, status=403)
+    return _entrance(request, onward, once=once)
 
 
 def _entrance(
@@ -166,7 +144,7 @@ def _entrance(
 async def by_link(request: web.Request) -> web.StreamResponse:
     access = request.app[ACCESS]
     _only_here(request, access)
-    form = await read_form(request)
+    form = await read_form(request, FORM_BYTES)
     check_form(request, form, BEFORE)
     onward = safe_next(form.get("next"))
     held = await access.by_link(form.get("once", ""), address_of(request, access.proxies))
@@ -179,7 +157,7 @@ async def by_password(request: web.Request) -> web.StreamResponse:
     access = request.app[ACCESS]
     if (off := await access.off()) is not None:
         return page(request, "access/off.html", status=503, keyless=off == "no key")
-    form = await read_form(request)
+    form = await read_form(request, FORM_BYTES)
     check_form(request, form, BEFORE)
     onward, name = safe_next(form.get("next")), form.get("name", "").strip().lower()
     if access.way != "password":
@@ -251,7 +229,7 @@ async def sign_out(request: web.Request) -> web.StreamResponse:
     check_own_page(request, access.public_url)
     visitor = await visitor_of(request)
     if visitor is not None:
-        check_csrf(request, await read_form(request))
+        check_csrf(request, await read_form(request, FORM_BYTES))
         await access.sessions.end(cookie(request, access, SESSION))
         log.info("%s signed out", visitor.user)
     response = _go(SIGN_IN)
@@ -270,7 +248,7 @@ async def set_up(request: web.Request) -> web.StreamResponse:
 async def finish_set_up(request: web.Request) -> web.StreamResponse:
     """All is checked before the link is used up, so that a slip of the pen costs nothing."""
     access = request.app[ACCESS]
-    form = await read_form(request)
+    form = await read_form(request, FORM_BYTES)
     check_form(request, form, BEFORE)
     once, password = form.get("once", ""), form.get("password", "")
     link = await _invitation(access, once)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from channels.protocol import Card, Decider
+from channels.protocol import Card
 from gateway.approvals.reading import read_card
 from gateway.approvals.words import already
 from gateway.engine.errors import NotFoundError
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import JsonObject
 from gateway.host.console.seen import Seen
 from gateway.host.console.views.approvals import read_row
 
@@ -27,17 +27,12 @@ async def approval(seen: Seen) -> JsonObject:
         raise NotFoundError(
             "there is no such request", fix="it may have been asked anew: look under Approvals"
         )
-    votes: list[Json] = [_vote(vote) for vote in card.votes]
+    row = await read_row(seen, found)
     return {
-        **await read_row(seen, found),
+        **row,
         "call": CALLS[card.call],
-        "cast": votes,
         "said": said(card, seen.visitor.identity, seen.word("came")),
     }
-
-
-def _vote(vote: Decider) -> JsonObject:
-    return {"by": vote.by, "value": vote.value, "reason": vote.reason, "at": vote.at}
 
 
 def said(card: Card, me: str, came: str) -> JsonObject | None:
@@ -48,12 +43,7 @@ def said(card: Card, me: str, came: str) -> JsonObject | None:
     if card.outcome is None:
         if came == "late":
             return _note("wait", "Nothing was decided: the request has changed. Look at it again.")
-        mine = any(vote.by == me for vote in card.votes)
-        return (
-            _note("good", f"Your vote counts: {len(card.votes)} of {card.quorum} so far.")
-            if mine
-            else None
-        )
+        return None  # that a vote is kept stands on the card
     if card.decided is not None and card.decided.by == me:
         return _note("good", f"You {card.outcome} this.")
     return _note("wait", f"Somebody was first. {already(card)}")

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from gateway.engine.decisions.park import request_body
+from channels.protocol import Decider
+from gateway.approvals.ballot import Ballot
+from gateway.approvals.reading import read_ballot
+from gateway.engine.decisions.opening import opening_from
+from gateway.engine.decisions.park import not_the_requester, request_body
+from gateway.engine.errors import ResumeAuthorizationError
 from gateway.engine.kinds import Json, JsonObject, SessionRef
 from gateway.engine.records import RequestRecord, RequestSummary, TurnRecord
 from gateway.engine.tool import Tool
@@ -32,7 +37,14 @@ async def approvals(seen: Seen) -> JsonObject:
 async def read_row(seen: Seen, found: RequestSummary) -> JsonObject:
     turn = await seen.store.turn(found.ref, found.request.turn_id)
     tool = _tool(seen, found.ref, found.request.tool)
-    return row(found.ref, found.request, turn, tool, found.votes)
+    ballot = await read_ballot(seen.store, found)
+    me = seen.visitor.identity
+    mine = ballot.vote_of(me)
+    return {
+        **row(found.ref, found.request, turn, tool, ballot),
+        "voted": None if mine is None else vote_kept(ballot, mine, found.request),
+        "barred": barred(found.request, turn, me),
+    }
 
 
 def _tool(seen: Seen, ref: SessionRef, name: str) -> Tool | None:
@@ -41,10 +53,13 @@ def _tool(seen: Seen, ref: SessionRef, name: str) -> Tool | None:
 
 
 def row(
-    ref: SessionRef, request: RequestRecord, turn: TurnRecord | None, tool: Tool | None, votes: int
+    ref: SessionRef,
+    request: RequestRecord,
+    turn: TurnRecord | None,
+    tool: Tool | None,
+    ballot: Ballot,
 ) -> JsonObject:
     body = request_body(request.body)
-    quorum = body.answerers.get("quorum", 1)
     return {
         "id": request.id,
         "agent": ref.agent,
@@ -59,8 +74,9 @@ def row(
         "asked_by": None if turn is None else turn.speaker,
         "source": None if turn is None else turn.source,
         "field": fields.field(body.schema),
-        "votes": votes,
-        "quorum": quorum,
+        "votes": len(ballot.counted),
+        "cast": ballot.rows(),
+        "quorum": quorum_of(request),
         "created_at": request.created_at,
         "expires_at": request.expires_at,
         "outcome": request.outcome,
@@ -71,6 +87,34 @@ def row(
         "href": links.approval(request.id),
         "session_href": links.session(ref, request.turn_id),
     }
+
+
+def quorum_of(request: RequestRecord) -> int:
+    quorum = request_body(request.body).answerers.get("quorum", 1)
+    return quorum if isinstance(quorum, int) else 1
+
+
+def vote_kept(ballot: Ballot, mine: Decider, request: RequestRecord) -> str:
+    """What somebody who voted is told while others' votes are missing."""
+    quorum = quorum_of(request)
+    if why := ballot.why_apart(mine):
+        return f"Your vote is kept, but {why}. {len(ballot.counted)} of {quorum} so far."
+    return f"Your vote counts: {len(ballot.counted)} of {quorum} so far."
+
+
+def barred(request: RequestRecord, turn: TurnRecord | None, me: str) -> str:
+    """Why somebody may not decide, as far as that is known without asking a policy; empty if they may."""
+    answerers = request_body(request.body).answerers
+    user = answerers.get("user")
+    if user is not None and user != me:
+        return f"Only {user} may decide this, and you are {me}."
+    if answerers.get("not_requester") and turn is not None:
+        try:
+            not_the_requester(me, opening_from(turn.body).speaker)
+        except ResumeAuthorizationError as error:
+            why = str(error)
+            return f"You may not decide this: {why}."
+    return ""
 
 
 def who(answerers: JsonObject) -> str:

@@ -53,10 +53,21 @@ def row(found: Delivery) -> JsonObject:
         "word": WORDS[found.state],
         "what": "a card" if found.request is not None else "the answer",
         "reason": reason(found),
+        "place": place(found.target),
         "waits": found.state == "due" and found.attempts > 0,
         "href": links.delivery(found.id),
         "session_href": links.session(SessionRef(found.agent, found.session), found.turn_id),
     }
+
+
+def place(target: JsonObject) -> str:
+    """Where it is shown, in words: the parts that a person would look for."""
+    channel, thread = target.get("channel"), target.get("thread_ts")
+    if not isinstance(channel, str) or not channel:
+        return ""
+    # Slack's ids of direct conversations begin with a D; nobody knows one by a #.
+    told = f"direct messages {channel}" if channel.startswith("D") else f"#{channel}"
+    return f"{told}, thread {thread}" if thread else told
 
 
 def reason(found: Delivery) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import Json, JsonObject, SessionRef
 from gateway.host.console.seen import PAGE, Seen
 from gateway.host.console.views import links
 from gateway.host.console.views.deliveries import TONES, WORDS
 from gateway.host.console.views.session import STATE_TONES, STATE_WORDS
-from gateway.schedules.book import Book
 
 
 async def schedules(seen: Seen) -> JsonObject:
@@ -18,7 +16,7 @@ async def schedules(seen: Seen) -> JsonObject:
 
 
 async def schedule(seen: Seen) -> JsonObject:
-    book, name = book_of(seen), seen.request.match_info["schedule"]
+    book, name = seen.api.book(), seen.request.match_info["schedule"]
     shown = row(await book.row(name))
     history = await book.history(name, PAGE)
     return {**shown, "history": [came(one, book.agent) for one in map(_object, history)]}
@@ -27,12 +25,6 @@ async def schedule(seen: Seen) -> JsonObject:
 async def read_rows(seen: Seen) -> list[JsonObject]:
     book = seen.api.schedules
     return [] if book is None else [row(one) for one in await book.rows()]
-
-
-def book_of(seen: Seen) -> Book:
-    if seen.api.schedules is None:
-        raise NotFoundError("no agent here has schedules", fix="run the agent with gateway serve")
-    return seen.api.schedules
 
 
 def _object(value: Json) -> JsonObject:

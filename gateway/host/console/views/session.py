@@ -11,6 +11,7 @@ from gateway.engine.messages import Attachment, Message, Reasoning
 from gateway.engine.records import TurnRecord, TurnSummary
 from gateway.engine.wire import loads, message_from
 from gateway.engine.wire.events import event_from
+from gateway.host.api import Api
 from gateway.host.console.seen import PAGE, Seen
 from gateway.host.console.views import links
 from gateway.host.console.views.deliveries import row as delivery_row
@@ -137,19 +138,23 @@ def said(message: Message) -> JsonObject:
 
 
 # -- one turn --------------------------------------------------------------------------------------
-async def _turn(seen: Seen, ref: SessionRef, record: TurnRecord) -> JsonObject:
-    after = max(0, record.last_seq - EVENTS)
-    logged = await seen.store.events(ref, record.row, after, limit=EVENTS)
-    totals = await seen.store.usage_totals(record.row)
-    deliveries = await seen.store.ledger.deliveries(turn_id=record.turn_id, limit=PAGE)
-    agent = seen.api.agents().get(ref.agent)
-    opening = opening_from(record.body)
-    speaker = opening.speaker
-    steps = timeline(
+async def steps_of(api: Api, ref: SessionRef, record: TurnRecord, latest: int) -> list[Json]:
+    """The steps that its latest events tell of."""
+    after = max(0, record.last_seq - latest)
+    logged = await api.runtime.store.events(ref, record.row, after, limit=latest)
+    agent = api.agents().get(ref.agent)
+    return timeline(
         [event_from(one, ref, record.turn_id) for one in logged],
         {} if agent is None else agent.tools,
         thinking=record.state == "running",
     )
+
+
+async def _turn(seen: Seen, ref: SessionRef, record: TurnRecord) -> JsonObject:
+    totals = await seen.store.usage_totals(record.row)
+    deliveries = await seen.store.ledger.deliveries(turn_id=record.turn_id, limit=PAGE)
+    opening = opening_from(record.body)
+    speaker = opening.speaker
     shown: list[Json] = [delivery_row(one) for one in deliveries if one.session == ref.key]
     return {
         "turn_id": record.turn_id,
@@ -170,8 +175,8 @@ async def _turn(seen: Seen, ref: SessionRef, record: TurnRecord) -> JsonObject:
         "request": record.request if record.state == "suspended" else None,
         "open": record.state in OPEN_STATES,
         "last_seq": record.last_seq,
-        "earlier": after,
+        "earlier": max(0, record.last_seq - EVENTS),
         "usage": totals,
-        "steps": steps,
+        "steps": await steps_of(seen.api, ref, record, EVENTS),
         "deliveries": shown,
     }

@@ -55,6 +55,7 @@ class Timeline:
         self._asked: dict[str, Step] = {}
         self._reply: tuple[int, Step] | None = None
         self._since = Millis(0)
+        self._answered: ev.InputAnswered | None = None
 
     def take(self, event: ev.TurnEvent) -> None:
         match event:
@@ -155,6 +156,7 @@ class Timeline:
             step.word = f"{event.votes} of {event.quorum} votes"
             return
         self._calls_are("busy", "runs")
+        self._answered = event
         step.took = event.at - step.began
         step.tone, step.word = ENDINGS[event.outcome], event.outcome
         by = f"{event.outcome} by {event.by}" if event.by else event.outcome
@@ -167,11 +169,20 @@ class Timeline:
         for step in self._calls.values():
             step.tone, step.word = tone, word
 
+    def _go_on(self, at: Millis) -> None:
+        """A call that waited runs from here, after the decision that it waited for."""
+        for step in self._calls.values():
+            self.steps.remove(step)
+            step.began = at
+            self.steps.append(step)
+
     # -- the turn itself -----------------------------------------------------------------------
     def _turn(self, event: ev.TurnEvent) -> None:
         match event:
             case ev.TurnStarted(trigger="resume"):
-                self._add("turn", event, "resumed", _by(event.by), "off", "resumed")
+                # The event names who asked; what went before it says whose answer it goes on with.
+                self._add("turn", event, "resumed", _resumed(self._answered), "off", "resumed")
+                self._go_on(event.at)
             case ev.TurnStarted():
                 told = " ".join(filter(None, (event.trigger, _by(event.by))))
                 self._add("turn", event, "started", told, "off", "started")
@@ -188,6 +199,12 @@ class Timeline:
                 self._add("turn", event, "timed out", event.deadline, "bad", "timed out")
             case _:
                 pass  # what only makes sense live
+
+
+def _resumed(answered: ev.InputAnswered | None) -> str:
+    if answered is None:
+        return ""
+    return "nobody decided in time" if answered.outcome == "expired" else _by(answered.by)
 
 
 def _by(who: str | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+
 import pytest
 from typing_extensions import override
 
@@ -50,6 +52,26 @@ def telling(edition: str) -> AgentDef:
     return june(asking(edition), script=reply, instructions=edition)
 
 
+class Saved(Mapping[str, Surface]):
+    """Surfaces whose author saves while a turn is beginning with them."""
+
+    def __init__(self, save: Callable[[], None]) -> None:
+        self._save = save
+
+    @override
+    def __getitem__(self, source: str) -> Surface:
+        self._save()
+        return Surface()
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    @override
+    def __len__(self) -> int:
+        return 0
+
+
 class TestReplacing:
     async def test_a_new_turn_runs_on_the_new_code(self, bench: Bench) -> None:
         runtime = await bench.start(telling("old"))
@@ -86,6 +108,19 @@ class TestReplacing:
         assert (await soon(session.result("t1"))).text == "old"
         assert await outputs(session) == ["old"]
         assert (await run(session)).text == "new"
+
+    async def test_one_that_is_just_beginning_is_of_one_piece(self, bench: Bench) -> None:
+        left = [telling("new")]
+
+        def save() -> None:
+            if left:
+                runtime.adopt(left.pop())
+
+        runtime = await bench.start(replace(telling("old"), surfaces=Saved(save)))
+        asked = await park(bench.session())
+        assert (await answer(bench.session(), asked, True)).text == "old old old"
+        again = await park(bench.session())
+        assert (await answer(bench.session(), again, True)).text == "new new new"
 
     async def test_it_keeps_it_however_crowded_the_process_is(self, bench: Bench) -> None:
         runtime = await bench.start(telling("old"), max_sessions=1)

@@ -72,6 +72,16 @@ async def test_a_warning_fails_nothing(tmp_path: Path) -> None:
         assert ran.out.startswith("! agent.approvers  issue_refund moves money")
 
 
+async def test_what_holds_for_all_mistakes_is_said_once(tmp_path: Path) -> None:
+    async with clinic(tmp_path) as ill:
+        wrong = "---\ncron: never\n---\nWrite.\n"
+        ill.agent({"schedules/daily.md": wrong, "schedules/weekly.md": wrong})
+        ran = await gateway(ill, "doctor", "agent")
+        assert (ran.code, ran.out.count("✗ agent.definition")) == (3, 2)
+        assert ran.out.count("no host starts with it") == ran.out.count("gateway check") == 1
+        assert ran.out.count("write five fields") == 2
+
+
 def test_settings_that_are_wrong_are_all_told(tmp_path: Path) -> None:
     ran = Shell(tmp_path, PORT="many", GATEWAY_HOTS="x").run("doctor", "--json")
     assert ran.code == 3

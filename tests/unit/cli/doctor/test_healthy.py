@@ -8,6 +8,7 @@ import pytest
 
 from gateway.cli.doctor.examine import examine
 from tests.unit.cli.doctor.clinic import clinic, running
+from tests.unit.cli.doctor.test_state_faults import ROUTELESS
 
 
 @pytest.mark.parametrize("socket", [False, True])
@@ -27,6 +28,7 @@ async def test_nor_before_the_first_start(tmp_path: Path) -> None:
 async def test_nor_of_an_agent_that_isnt_to_be_in_slack(tmp_path: Path) -> None:
     async with clinic(tmp_path) as well:
         nothing = dict.fromkeys(well.place.settings, "")
+        well.agent({"channels/slack.py": None, "schedules/daily.md": None, "agent.py": ROUTELESS})
         assert await examine(well.settings(**nothing), online=True) == []
 
 

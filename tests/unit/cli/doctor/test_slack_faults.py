@@ -128,9 +128,32 @@ async def test_settings_that_are_half_there(tmp_path: Path) -> None:
         found = await ill.only("slack.settings", online=False, SLACK_SIGNING_SECRET="")
         assert found.fix.text == "Set SLACK_SIGNING_SECRET or SLACK_APP_TOKEN"
         nothing = dict.fromkeys(ill.place.settings, "")
-        assert await ill.look(online=False, **nothing) == {}, "it may be meant"
+        off = await ill.only("slack.settings", online=False, **nothing)
+        assert off.severity == "warning", "it may be meant"
         named = await ill.only("slack.settings", "slack", online=False, **nothing)
+        assert (named.severity, named.title, named.fix) == ("error", off.title, off.fix)
         assert named.fix.text.startswith("Set either SLACK_BOT_TOKEN or SLACK_CLIENT_ID, and")
+
+
+async def test_a_host_that_has_slack_needs_no_settings_in_this_shell(tmp_path: Path) -> None:
+    """As ``gateway dev``, which brings a workspace of its own."""
+    async with running(tmp_path) as well:
+        nothing = dict.fromkeys(well.place.settings, "")
+        assert await well.look("slack", online=False, **nothing) == {}
+        assert await well.look(online=False, **nothing) == {}
+        await well.stop()
+        assert (
+            await well.only("slack.settings", "slack", online=False, **nothing)
+        ).severity == "error"
+
+
+async def test_a_token_of_the_wrong_kind_is_told_once(tmp_path: Path) -> None:
+    async with clinic(tmp_path) as ill:
+        app_token = ill.slack.app().app_token
+        found = await ill.only("slack.token", online=False, SLACK_BOT_TOKEN=app_token)
+        assert found.title == "SLACK_BOT_TOKEN isn't a bot's token"
+        asked = await ill.look(online=True, SLACK_BOT_TOKEN=app_token)
+        assert asked["slack.token"].title == found.title
 
 
 async def test_settings_without_a_channel_to_use_them(tmp_path: Path) -> None:

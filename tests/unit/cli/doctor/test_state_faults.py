@@ -316,6 +316,19 @@ async def test_an_agent_that_no_host_would_start_with(tmp_path: Path) -> None:
         assert found.fix.command == "gateway check"
 
 
+async def test_a_model_without_its_key(tmp_path: Path) -> None:
+    async with clinic(tmp_path) as ill:
+        found = await ill.only("agent.model", online=False, GATEWAY_MODEL="")
+        assert (found.severity, found.title) == ("error", "the model claude-sonnet-5-5 needs a key")
+        assert found.fix.text == (
+            "set ANTHROPIC_API_KEY, or GATEWAY_MODEL=scripted to run offline.py instead"
+        )
+        assert await ill.look(online=False, GATEWAY_MODEL="", ANTHROPIC_API_KEY="sk-1") == {}
+        await ill.start()
+        await ill.paste()
+        assert await ill.look(online=False, GATEWAY_MODEL="") == {}, "the host that runs has one"
+
+
 async def test_one_look_that_fails_keeps_no_other_from_its_word(tmp_path: Path) -> None:
     async with clinic(tmp_path) as ill:
         settings = replace(ill.settings(), database_url="postgresql://127.0.0.1:1/none")

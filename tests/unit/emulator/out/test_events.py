@@ -10,8 +10,9 @@ from aiohttp import web
 from slack_sdk.signature import Clock, SignatureVerifier
 from typing_extensions import override
 
-from channels.slack.emulator import Fault, SlackEmulator, VirtualTime
+from channels.slack.emulator import Fault, SlackEmulator, VirtualTime, fresh_ids
 from channels.slack.emulator.world import posting, tenancy
+from gateway.testing.slack import furnish
 from tests.unit.emulator.stage import Listener, Play, serving
 
 ENVELOPE = {
@@ -41,6 +42,25 @@ async def arrived(play: Play, heard: Listener, count: int) -> list[Any]:
 
 
 # -- what they hold ------------------------------------------------------------------------------------
+async def test_of_two_lives_only_who_and_where_have_the_same_ids(app: Listener) -> None:
+    seen: list[tuple[set[str], set[str]]] = []
+    for life in (0, fresh_ids()):
+        async with SlackEmulator(time=VirtualTime()) as slack:
+            slack.world.ids_after = life
+            stage = furnish(slack)
+            await slack.connect(slack.app(), app.url)
+            await stage.ada.say(stage.support, "@june look", files={"a.txt": b"a"})
+            await slack.settled()
+            happened = {str(sent.payload["event_id"]) for sent in slack.journal.deliveries}
+            seen.append(
+                ({stage.ada.id, stage.support.id, stage.acme.id}, happened | {*slack.world.files})
+            )
+    (lasting, before), (again, after) = seen
+    assert lasting == again
+    assert not before & after
+    assert len(before) == len(after) >= 3
+
+
 async def test_a_mention_is_two_events_about_one_post(play: Play, heard: Listener) -> None:
     asked = await play.ada.mention(play.support, "@june where is 1042?")
     await play.slack.settled()

@@ -20,10 +20,10 @@ from gateway.engine.ports import SessionStore
 from gateway.host.console.access.access import Access
 from gateway.host.console.access.factor import Passwords
 from gateway.host.console.access.guard import SESSION, check_csrf, require
-from gateway.host.console.access.pages import add_access, as_page, read_form
+from gateway.host.console.access.pages import add_access, as_page
 from gateway.host.console.access.roster import changed
 from gateway.host.console.access.visitor import Role
-from gateway.host.pages import add_static
+from gateway.host.pages import add_static, read_form
 from gateway.sealing import make_sealer
 from gateway.stores import open_store
 from gateway.testing.time import FakeClock

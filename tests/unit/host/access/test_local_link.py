@@ -12,7 +12,10 @@ from tests.unit.host.access.door import Browser, Door, Shown, door
 
 async def press(browser: Browser, link: str, **over: str) -> Shown:
     """Open the link and press its button."""
-    shown = await browser.get(link)
+    return await send(browser, await browser.get(link), **over)
+
+
+async def send(browser: Browser, shown: Shown, **over: str) -> Shown:
     assert shown.status == 200, shown.words
     form = {name: shown.field(name) for name in ("csrf", "next", "once")}
     return await browser.post("/console/sign-in/link", form | over)
@@ -28,12 +31,12 @@ async def test_the_link_signs_in_once_as_an_admin() -> None:
     async with door(local=True) as at, at.browser() as browser:
         assert (await browser.get("/console")).to == "/console/sign-in?next=/console"
         link = await link_of(at)
-        done = await press(browser, link)
-        assert (done.status, done.to) == (303, "/console")
-        assert (await browser.get("/console")).text.startswith("console:dev admin ")
-
         async with at.browser() as other:
-            again = await press(other, link)
+            opened = await other.get(link)
+            done = await press(browser, link)
+            assert (done.status, done.to) == (303, "/console")
+            assert (await browser.get("/console")).text.startswith("console:dev admin ")
+            again = await send(other, opened)
             assert again.status == 403
             assert "used already" in again.words
             assert (await other.get("/console")).status == 303
@@ -51,9 +54,27 @@ async def test_opening_the_link_uses_nothing_up() -> None:
 async def test_the_link_is_good_for_five_minutes() -> None:
     async with door(local=True) as at, at.browser() as browser:
         link = await link_of(at)
+        opened = await browser.get(link)
         at.clock.tick("301s")
-        assert (await press(browser, link)).status == 403
+        assert (await send(browser, opened)).status == 403
         assert (await browser.get("/console")).status == 303
+
+
+@pytest.mark.parametrize("over", ["used", "late", "forged"])
+async def test_a_link_that_is_over_says_so_when_it_is_opened(over: str) -> None:
+    async with door(local=True) as at, at.browser() as browser, at.browser() as first:
+        link = await link_of(at)
+        if over == "used":
+            await press(first, link)
+        elif over == "late":
+            at.clock.tick("301s")
+        else:
+            link += "x"
+        shown = await browser.get(link)
+        assert shown.status == 403
+        assert "used already, or its time is over" in shown.words
+        assert "For a new one, start gateway dev again" in shown.words
+        assert 'name="once"' not in shown.text
 
 
 @pytest.mark.parametrize(
@@ -111,9 +132,10 @@ async def test_no_log_holds_the_link(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with door(local=True) as at, at.browser() as browser:
         link = await link_of(at)
-        await press(browser, link)
         async with at.browser() as other:
-            await press(other, link)
+            opened = await other.get(link)
+            await press(browser, link)
+            await send(other, opened)
         said = "\n".join(caplog.messages)
         assert re.search(r"dev signed in by link \(from 127\.0\.0\.1\)", said)
         assert "sign-in by link failed" in said

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from io import StringIO
 
 import pytest
 
-from gateway.engine.kinds import JsonObject
+from gateway.approvals.authorise import decide_as
+from gateway.cli.out import Out
+from gateway.cli.talk.card import card
+from gateway.engine.kinds import JsonObject, Speaker
 from tests.unit.host.console.office import Office, Person, office
 
 
@@ -125,8 +129,85 @@ async def test_a_policy_is_asked_and_its_no_is_said() -> None:
         status, words = await decide(ada, request, decision="approve")
         assert status == 403
         assert "only the policy 'refunds' may answer this request" in words
+        assert "Approvals 1 waiting Sessions" in words, "the console's own page"
         assert (await record(desk, request))[0] is None
         assert desk.gateway.world.refunds == []
+
+
+async def test_who_isnt_named_sees_why_and_no_buttons() -> None:
+    async with office() as desk:
+        request = await asked(desk, "call ask console:lin")
+        ada, lin = await desk.person("ada"), await desk.person("lin")
+        here = f"/console/approvals/{request['id']}"
+        for path in ("/console/approvals", here):
+            shown = await ada.get(path)
+            assert "Only console:lin may decide this, and you are console:ada." in shown.words
+            assert 'class="decide"' not in shown.raw
+            assert 'class="decide"' in (await lin.get(path)).raw
+        status, words = await decide(ada, request, value="yes")
+        assert status == 403
+        assert "only console:lin may answer this request" in words
+        assert "Approvals 1 waiting Sessions" in words, "the console's own page"
+        assert (await decide(lin, request, value="yes"))[0] == 303
+
+
+# -- votes -------------------------------------------------------------------------------------------
+async def vote(desk: Office, request: JsonObject, by: str) -> None:
+    runtime = desk.gateway.api.runtime
+    found = await runtime.store.find_request(str(request["id"]))
+    assert found is not None
+    await decide_as(
+        runtime.session("june", "s1"),
+        found,
+        True,
+        by=by,
+        principal=Speaker(id=by, level="provider"),
+        reason=None,
+        digest=str(request["digest"]),
+    )
+
+
+async def test_votes_of_two_kinds_of_names_dont_add_up_and_the_page_says_so() -> None:
+    async with office() as desk:
+        request = await asked(desk, "call vote")
+        ada, lin = await desk.person("ada"), await desk.person("lin")
+        await vote(desk, request, "slack:T1:LEAD")
+        status, to = await decide(ada, request, decision="approve")
+        assert (status, await record(desk, request)) == (303, (None, None, None))
+        why = "it doesn't add up with that of slack:T1:LEAD: they may be one person by two names"
+        for path in (to, "/console/approvals"):
+            shown = await ada.get(path)
+            assert "1 of 2 votes" in shown.words
+            assert f"Your vote is kept, but {why}. 1 of 2 so far." in shown.words
+            assert "slack:T1:LEAD approves" in shown.words
+            assert f"not counted {why}" in shown.words
+            assert 'value="approve"' not in shown.raw
+            assert 'value="deny"' in shown.raw, "one no decides, whoever says it"
+            assert 'value="approve"' in (await lin.get(path)).raw
+        # The API, and with it the command line, counts alike.
+        told = (await desk.gateway.client.get(f"/approvals/{request['id']}")).json
+        assert told["votes"] == 1
+        assert isinstance(told["cast"], list)
+        assert [(one["by"], one["counts"]) for one in told["cast"] if isinstance(one, dict)] == [
+            ("slack:T1:LEAD", True),
+            ("console:ada", False),
+        ]
+        out = StringIO()
+        card(Out(stdout=out, stderr=out), told)
+        assert "1 of 2" in out.getvalue()
+        assert f"console:ada (kept, not counted: {why})" in out.getvalue()
+        assert (await decide(lin, request, decision="approve"))[0] == 303
+        assert (await record(desk, request))[0] == "approved"
+
+
+async def test_a_vote_that_counts_is_told_so() -> None:
+    async with office() as desk:
+        request = await asked(desk, "call vote")
+        ada = await desk.person("ada")
+        _, to = await decide(ada, request, decision="approve")
+        words = (await ada.get(to)).words
+        assert "Your vote counts: 1 of 2 so far." in words
+        assert "not counted" not in words
 
 
 async def test_a_viewer_looks_and_doesnt_decide() -> None:

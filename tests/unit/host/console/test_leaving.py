@@ -58,7 +58,7 @@ async def test_a_form_that_comes_slowly_is_judged_when_it_is_whole(
     change: Callable[[Access], Awaitable[None]], told: bytes
 ) -> None:
     async with office() as at:
-        ada = await at.person("ada")
+        ada = await at.person("ada", "admin")
         csrf = (await ada.get("/console/schedules/digest")).field("csrf")
         answer = await trickled(at, ada, f"csrf={csrf}".encode(), change(access_of(at)))
         assert told in answer

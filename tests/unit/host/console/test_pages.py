@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from gateway.engine.kinds import Millis
+from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Delivery, Receipt
 from gateway.engine.records.companions import DeliveryOpened
 from gateway.host.app import make_app
+from gateway.host.console.views.deliveries import place
 from gateway.host.pages.render import LINKS, POLICY, Link
 from tests.support.http import connect, on_socket
 from tests.unit.host.console.office import Office, Person, office
@@ -124,6 +125,17 @@ async def test_a_room_may_add_a_way_to_the_navigation() -> None:
             assert '<a href="/playground">Playground &amp; more</a>' in shown.raw
 
 
+async def test_where_there_is_a_playground_an_empty_home_leads_to_it() -> None:
+    async with office() as desk:
+        ada = await desk.person("ada", "viewer")
+        assert "playground" not in (await ada.get("/console")).words
+        app = make_app(desk.gateway.api)
+        app[LINKS] = [Link("/playground", "Playground")]
+        async with on_socket(app) as url, connect(url) as client:
+            shown = await Person("ada", ada.token, client).get("/console")
+            assert 'Say something: <a href="/playground">in the playground</a>' in shown.raw
+
+
 async def test_what_the_model_and_people_wrote_stays_text() -> None:
     hostile = "<script>alert(1)</script> \u202egnp.exe"
     async with office() as desk:
@@ -235,6 +247,30 @@ async def test_what_isnt_there_is_a_page_that_says_so(path: str, status: int) ->
         assert shown.headers["Content-Type"].startswith("text/html")
 
 
+async def test_an_unknown_address_is_a_page_with_the_navigation() -> None:
+    async with office() as desk:
+        ada = await desk.person("ada", "viewer")
+        for path in ("/nothing", "/approvals/a/b", "/turns/t1"):
+            shown = await ada.get(f"/console{path}")
+            assert shown.status == 404
+            assert f"/console{path} is no page here" in shown.words
+            assert 'aria-label="Pages"' in shown.raw
+            assert "This page as JSON" not in shown.words
+        answer = await desk.gateway.client.get("/console/nothing")
+        assert (answer.status, answer.json["code"]) == (404, "not_found")
+        stranger = await Person("nobody", "x" * 43, desk.gateway.client).get("/console/nothing")
+        assert (stranger.status, "Approvals" in stranger.words) == (404, False)
+
+
+async def test_turns_are_in_the_navigation() -> None:
+    async with office() as desk:
+        ada = await desk.person("ada", "viewer")
+        assert (
+            '<a href="/console/turns" aria-current="page">Turns'
+            in (await ada.get("/console/turns")).raw
+        )
+
+
 async def test_empty_pages_say_what_to_do_next() -> None:
     async with office() as desk:
         desk.gateway.api.schedules = None
@@ -296,6 +332,31 @@ async def test_a_dead_delivery_says_why_and_is_retried_by_a_button() -> None:
         # Somebody else's second press finds it alive, and breaks nothing.
         again = await ada.press("/console", f"/console/deliveries/{row.id}/retry")
         assert again.status == 303
+
+
+async def test_a_delivery_says_its_place_and_its_tries_in_words() -> None:
+    async with office() as desk:
+        row = await dead_delivery(desk)
+        ada = await desk.person("ada")
+        words = (await ada.get(f"/console/deliveries/{row.id}")).words
+        assert "Place #C1 Tries 1 try that didn't get it through" in words
+        await ada.press("/console", f"/console/deliveries/{row.id}/retry")
+        words = (await ada.get(f"/console/deliveries/{row.id}")).words
+        assert "Place #C1" in words
+        assert "Tries" not in words, "nothing failed since"
+        assert '<td class="number"></td>' in (await ada.get("/console/deliveries")).raw
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ({"channel": "C1", "thread_ts": "17.5"}, "#C1, thread 17.5"),
+        ({"channel": "D1", "thread_ts": ""}, "direct messages D1"),
+        ({"mailbox": "m"}, ""),
+    ],
+)
+def test_a_place_in_words(target: JsonObject, told: str) -> None:
+    assert place(target) == told
 
 
 async def test_a_viewer_may_not_retry() -> None:

@@ -23,7 +23,7 @@ def with_schedules(desk: Office) -> None:
 async def test_a_schedule_says_when_it_runs_in_words() -> None:
     async with office() as desk:
         with_schedules(desk)
-        eve = await desk.person("eve", "viewer")
+        eve = await desk.person("eve", "operator")
         words = (await eve.get("/console/schedules")).words
         assert "weekdays at 09:00, Europe/Paris" in words
         assert "has not run yet" in words
@@ -35,7 +35,7 @@ async def test_a_schedule_says_when_it_runs_in_words() -> None:
 async def test_run_now_begins_a_turn_by_whoever_pressed() -> None:
     async with office() as desk:
         with_schedules(desk)
-        ada = await desk.person("ada")
+        ada = await desk.person("ada", "admin")
         done = await ada.press("/console/schedules", "/console/schedules/digest/run")
         assert done.status == 303
         assert done.to.startswith("/console/session?agent=june&key=cron%3Adigest%3A")
@@ -52,7 +52,7 @@ async def test_run_now_begins_a_turn_by_whoever_pressed() -> None:
 async def test_nothing_to_ask_leads_back_to_the_schedule_that_says_so() -> None:
     async with office() as desk:
         with_schedules(desk)
-        ada = await desk.person("ada")
+        ada = await desk.person("ada", "admin")
         done = await ada.press("/console/schedules", "/console/schedules/quiet/run")
         assert (done.status, done.to) == (303, "/console/schedules/quiet")
         assert "skipped" in (await ada.get(done.to)).words
@@ -62,7 +62,7 @@ async def test_nothing_to_ask_leads_back_to_the_schedule_that_says_so() -> None:
 async def test_pause_and_resume() -> None:
     async with office() as desk:
         with_schedules(desk)
-        ada = await desk.person("ada")
+        ada = await desk.person("ada", "admin")
         await ada.press("/console/schedules", "/console/schedules/digest/pause")
         shown = await ada.get("/console/schedules/digest")
         assert "paused by console:ada" in shown.words

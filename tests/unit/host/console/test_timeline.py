@@ -66,9 +66,14 @@ def test_a_call_waits_with_its_request_and_ends_with_its_result() -> None:
     *_, tool, decision = log.steps()
     assert (tool["word"], decision["word"], decision["took"]) == ("runs", "approved", 100)
     assert decision["detail"] == "Refund 7? · approved by u: ok"
+    log.add(ev.TurnStarted, 5, trigger="resume", by="asker")
     done: dict[str, Any] = {"call_id": "c1", "name": "refund", "result": "sent"}
-    log.add(ev.ActionCompleted, **done, duration=Millis(30), message=2)
-    model, tool, decision = log.steps()
+    log.add(ev.ActionCompleted, 30, **done, duration=Millis(30), message=2)
+    # By time: it ran after the decision that it waited for, and whoever pressed let it.
+    model, decision, resumed, tool = log.steps()
+    assert (resumed["title"], resumed["detail"]) == ("resumed", "by u")
+    assert [one["at"] for one in log.steps()] == sorted(cast("int", s["at"]) for s in log.steps())
+    assert (tool["at"], tool["n"]) == (1105, 4)
     assert (tool["word"], tool["took"], tool["detail"]) == ("done", 30, "order=7 → sent")
     # How long people took says nothing of how long the work did.
     assert (tool["share"], decision["share"]) == (100, 100)
@@ -90,7 +95,7 @@ def test_the_part_of_a_log_that_is_shown_may_begin_anywhere() -> None:
 def test_a_running_turn_says_who_is_at_work() -> None:
     log = Log()
     log.add(ev.TurnStarted, trigger="resume", by="ada")
-    assert log.steps()[0]["detail"] == "by ada"
+    assert log.steps()[0]["detail"] == "", "who asked didn't resume it"
     assert [one["word"] for one in log.steps(thinking=True)] == ["resumed", "at work"]
     log.add(ev.ActionRequested, call=ToolCall("c1", "refund", {}), message=1)
     assert [one["word"] for one in log.steps(thinking=True)][-1] == "runs"
