@@ -34,6 +34,9 @@ class HostProcess:
         self.kills = 0
         self.log = state / "host.log"
         around = foreign_environ()
+        if around.pop("PYTHONDONTWRITEBYTECODE", ""):
+            # It starts again and again: what may not be compiled where it lies is compiled here, once.
+            around["PYTHONPYCACHEPREFIX"] = str(state / "compiled")
         # A checkout that isn't installed is found all the same.
         paths = (str(Path(gateway.__file__).parents[1]), around.get("PYTHONPATH", ""))
         self._environ = {
