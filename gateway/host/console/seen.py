@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from aiohttp import web
 
-from gateway.engine.kinds import Millis
+from gateway.engine.kinds import Json, JsonObject, Millis
 from gateway.engine.ports import SessionStore
 from gateway.host.api import Api
 from gateway.host.console.access.visitor import Visitor
@@ -49,6 +50,20 @@ class Seen:
     def number(self, name: str) -> int | None:
         found = self.word(name)
         return int(found) if found.isascii() and found.isdigit() and len(found) <= 18 else None
+
+    async def listed(
+        self,
+        name: str,
+        shows: Sequence[str],
+        fetch: Callable[[str | None, int], Awaitable[Sequence[Row]]],
+        row: Callable[[Row], JsonObject],
+    ) -> JsonObject:
+        """A list as its address wants it: one page of what ``fetch(state, limit)`` finds, in any state
+        where ``all`` are asked for."""
+        show = self.choice("show", *shows)
+        found, pages = await self.rows(partial(fetch, None if show == "all" else show))
+        rows: list[Json] = [row(one) for one in found]
+        return {"show": show, name: rows, **pages}
 
     async def rows(
         self, fetch: Callable[[int], Awaitable[Sequence[Row]]]

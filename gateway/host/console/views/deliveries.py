@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from gateway.engine.kinds import Json, JsonObject, SessionRef
+from gateway.engine.kinds import JsonObject, SessionRef
 from gateway.engine.ledger import Delivery, DeliveryState
 from gateway.host.console.seen import Seen
 from gateway.host.console.views import links
+from gateway.host.console.views.standing import DELIVERY
 from gateway.outbox.listing import delivery_json, find_delivery
 
 SHOWS = ("all", "dead", "due", "sending", "resting", "done", "silent")
-TONES = {"due": "busy", "sending": "busy", "resting": "good", "done": "good", "dead": "bad"}
-WORDS = {
-    "due": "to be sent",
-    "sending": "being sent",
-    "resting": "shown so far",
-    "done": "delivered",
-    "dead": "given up",
-    "silent": "nothing to show",
-}
 REASONS = {
     "later": "The channel asked for time",
     "failed": "The channel or the network failed",
@@ -30,15 +22,11 @@ REASONS = {
 
 
 async def deliveries(seen: Seen) -> JsonObject:
-    show = seen.choice("show", *SHOWS)
-    state = None if show == "all" else cast("DeliveryState", show)
+    async def fetch(state: str | None, limit: int) -> Sequence[Delivery]:
+        wanted = cast("DeliveryState | None", state)
+        return await seen.store.ledger.deliveries(state=wanted, limit=limit)
 
-    async def fetch(limit: int) -> Sequence[Delivery]:
-        return await seen.store.ledger.deliveries(state=state, limit=limit)
-
-    found, pages = await seen.rows(fetch)
-    rows: list[Json] = [row(one) for one in found]
-    return {"show": show, "deliveries": rows, **pages}
+    return await seen.listed("deliveries", SHOWS, fetch, row)
 
 
 async def delivery(seen: Seen) -> JsonObject:
@@ -49,8 +37,7 @@ async def delivery(seen: Seen) -> JsonObject:
 def row(found: Delivery) -> JsonObject:
     return {
         **delivery_json(found),
-        "tone": TONES.get(found.state, "off"),
-        "word": WORDS[found.state],
+        **DELIVERY.row(found.state),
         "what": "a card" if found.request is not None else "the answer",
         "reason": reason(found),
         "place": place(found.target),

@@ -7,8 +7,7 @@ from typing import cast
 from gateway.engine.kinds import Json, JsonObject, SessionRef
 from gateway.host.console.seen import PAGE, Seen
 from gateway.host.console.views import links
-from gateway.host.console.views.deliveries import TONES, WORDS
-from gateway.host.console.views.session import STATE_TONES, STATE_WORDS
+from gateway.host.console.views.standing import DELIVERY, TURN
 
 
 async def schedules(seen: Seen) -> JsonObject:
@@ -78,6 +77,5 @@ def _outcome(found: JsonObject) -> tuple[str, str, str]:
     if found["quiet"] is not None:
         return "off", "nothing to report", str(found["quiet"])
     if state != "completed" or not isinstance(delivery, dict):
-        return STATE_TONES.get(state, "off"), STATE_WORDS.get(state, state), why
-    shown = str(delivery["state"])
-    return TONES.get(shown, "off"), WORDS.get(shown, shown), why
+        return *TURN.of(state), why
+    return *DELIVERY.of(str(delivery["state"])), why

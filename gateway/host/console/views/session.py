@@ -15,22 +15,13 @@ from gateway.host.api import Api
 from gateway.host.console.seen import PAGE, Seen
 from gateway.host.console.views import links
 from gateway.host.console.views.deliveries import row as delivery_row
-from gateway.host.console.views.sessions import TONES, WORDS
+from gateway.host.console.views.standing import SESSION, TURN
 from gateway.host.console.views.timeline import timeline
 from gateway.host.views import opening_text
 from gateway.intake.envelope import unwrapped
 
 EVENTS = 300
 TURNS = 20
-STATE_TONES = {
-    "completed": "good",
-    "suspended": "wait",
-    "running": "busy",
-    "queued": "busy",
-    "failed": "bad",
-    "timed_out": "bad",
-}
-STATE_WORDS = {"suspended": "waits for a decision", "timed_out": "timed out"}
 
 
 async def session(seen: Seen) -> JsonObject:
@@ -49,8 +40,7 @@ async def session(seen: Seen) -> JsonObject:
         "agent": ref.agent,
         "session": ref.key,
         "status": status,
-        "tone": TONES.get(status, "off"),
-        "word": WORDS.get(status, status),
+        **SESSION.row(status),
         "generation": generation,
         "archived": generation != row.generation,
         "created_at": row.created_at,
@@ -87,8 +77,7 @@ def turn_row(found: TurnSummary) -> JsonObject:
         "turn_id": record.turn_id,
         "number": record.number,
         "state": record.state,
-        "tone": STATE_TONES.get(record.state, "off"),
-        "word": STATE_WORDS.get(record.state, record.state),
+        **TURN.row(record.state),
         "opening": opening_text(found)[:200],
         "source": record.source,
         "speaker": record.speaker,
@@ -160,8 +149,7 @@ async def _turn(seen: Seen, ref: SessionRef, record: TurnRecord) -> JsonObject:
         "turn_id": record.turn_id,
         "number": record.number,
         "state": record.state,
-        "tone": STATE_TONES.get(record.state, "off"),
-        "word": STATE_WORDS.get(record.state, record.state),
+        **TURN.row(record.state),
         "source": record.source,
         "speaker": record.speaker,
         "speaker_name": "" if speaker is None else speaker.name,

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import JsonObject
 from gateway.engine.records import SessionSummary
 from gateway.host.console.seen import Seen
 from gateway.host.console.views import links
+from gateway.host.console.views.standing import SESSION
 from gateway.host.views import session_json
 
 SHOWS = ("all", "running", "suspended", "idle")
-TONES = {"running": "busy", "suspended": "wait", "resetting": "busy"}
-WORDS = {"suspended": "waits for a decision", "new": "empty"}
 
 
 async def sessions(seen: Seen) -> JsonObject:
-    show = seen.choice("show", *SHOWS)
-    status = None if show == "all" else show
-
-    async def fetch(limit: int) -> Sequence[SessionSummary]:
+    async def fetch(status: str | None, limit: int) -> Sequence[SessionSummary]:
         return await seen.store.list_sessions(status=status, limit=limit)
 
-    found, pages = await seen.rows(fetch)
-    rows: list[Json] = [row(one) for one in found]
-    return {"show": show, "sessions": rows, **pages}
+    return await seen.listed("sessions", SHOWS, fetch, row)
 
 
 def row(found: SessionSummary) -> JsonObject:
     return {
         **session_json(found),
-        "tone": TONES.get(found.status, "off"),
-        "word": WORDS.get(found.status, found.status),
+        **SESSION.row(found.status),
         "href": links.session(found.row.ref),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import JsonObject
 from gateway.engine.records import TurnSummary
 from gateway.host.console.seen import Seen
 from gateway.host.console.views.session import turn_row
@@ -13,12 +13,7 @@ SHOWS = ("all", "running", "queued", "suspended", "completed", "failed", "timed_
 
 
 async def turns(seen: Seen) -> JsonObject:
-    show = seen.choice("show", *SHOWS)
-    state = None if show == "all" else show
-
-    async def fetch(limit: int) -> Sequence[TurnSummary]:
+    async def fetch(state: str | None, limit: int) -> Sequence[TurnSummary]:
         return await seen.store.list_turns(state=state, limit=limit)
 
-    found, pages = await seen.rows(fetch)
-    rows: list[Json] = [turn_row(one) for one in found]
-    return {"show": show, "turns": rows, **pages}
+    return await seen.listed("turns", SHOWS, fetch, turn_row)
