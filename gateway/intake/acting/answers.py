@@ -8,10 +8,9 @@ that they were too late for themselves.
 from __future__ import annotations
 
 from channels.contract import MISSING, Answer, Control, Word
-from channels.protocol import Card
 from gateway.approvals import words as deciding
 from gateway.approvals.authorise import decide_as
-from gateway.approvals.reading import read_card
+from gateway.approvals.reading import read_ballot, read_card
 from gateway.engine.decisions.park import request_body
 from gateway.engine.errors import (
     AlreadyAnsweredError,
@@ -95,7 +94,7 @@ async def _decide(
 ) -> Settled:
     session = means.runtime.session(found.ref.agent, found.ref.key)
     request = found.request
-    before = await read_card(means.runtime.store, given.request)
+    kept = (await read_ballot(means.runtime.store, found)).vote_of(given.by.id)
     try:
         done = await decide_as(
             session,
@@ -121,7 +120,7 @@ async def _decide(
         return _ended(means, given, found, "accepted", "hook-failed", words.UNCHECKED)
     if done.decided:
         return settle(means, given, "accepted", "decided", turn=request.turn)
-    if before is not None and _said(given, value) in _votes(before):
+    if kept is not None and dumps(kept.value) == dumps(value):
         told = deciding.voted(done.votes, done.quorum)
         return _ended(means, given, found, "accepted", "voted-before", told)
     return settle(means, given, "accepted", "voted", turn=request.turn)
@@ -132,18 +131,11 @@ async def _late(means: Means, given: Answer, found: RequestSummary, value: Json)
     card = await read_card(means.runtime.store, given.request)
     if card is None:
         return _ended(means, given, found, "accepted", "no-longer-needed", deciding.NOT_NEEDED)
-    if _said(given, value) in _votes(card):
+    mine = (given.by.id, dumps(value))
+    taken = card.votes if card.decided is None else (*card.votes, card.decided)
+    if mine in {(one.by, dumps(one.value)) for one in taken}:
         return settle(means, given, "accepted", "decided", turn=found.request.turn)
     return _ended(means, given, found, "accepted", "already-decided", deciding.already(card))
-
-
-def _said(given: Answer, value: Json) -> tuple[str, str]:
-    return given.by.id, dumps(value)
-
-
-def _votes(card: Card) -> set[tuple[str, str]]:
-    taken = card.votes if card.decided is None else (*card.votes, card.decided)
-    return {(one.by, dumps(one.value)) for one in taken}
 
 
 def _forged(means: Means, given: Answer) -> Settled:
