@@ -73,6 +73,8 @@ SAFE_TWICE = frozenset(
     }
 )
 """Methods that do the same when they are called again."""
+IN_TURN = "chat.update"
+"""It does, but not after another: while one may still be carried out, the next would be undone by it."""
 
 LIMITED = frozenset({"ratelimited", "rate_limited"})
 HALF_DONE = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
@@ -132,7 +134,8 @@ class Fetched:
 def classify(method: str, got: Replied | Silent) -> Outcome:
     """What became of a call. Pure."""
     found = _outcome(got)
-    if isinstance(found, Ambiguous) and method in SAFE_TWICE:
+    under_way = isinstance(got, Silent) and method == IN_TURN
+    if isinstance(found, Ambiguous) and method in SAFE_TWICE and not under_way:
         return NotNow(AGAIN, found.why)
     return found
 

@@ -65,7 +65,7 @@ class Stage:
         ]
 
     async def rests(self, turn_id: str) -> bool:
-        """The turn has ended, and every view of it shows that."""
+        """The turn has ended, every view of it shows that, and nothing that was given up is to come."""
         store = self.host.runtime.store
         rows = await store.ledger.deliveries(turn_id=turn_id)
         settled = all(row.state in {"done", "silent"} and row.shown == row.wanted for row in rows)
@@ -73,6 +73,9 @@ class Stage:
             bool(rows)
             and settled
             and all(sent.over or not sent.attempts for sent in self.slack.journal.deliveries)
+            and not any(
+                call.fault == "slow" and call.status is None for call in self.slack.journal.calls
+            )
         )
 
     async def until_rest(self, asked: Message, meanwhile: Callable[[], Awaitable[None]]) -> None:
@@ -162,8 +165,8 @@ class Strike:
     nth: int
 
     def fault(self) -> Fault:
-        # Longer than a call may take: the caller has given up when it is carried out.
-        seconds = 11.0 if self.kind == "slow" else 1.0
+        # The caller has given up when it is carried out, and might have called again.
+        seconds = 15.0 if self.kind == "slow" else 1.0
         return Fault(self.kind, self.on, nth=self.nth, seconds=seconds)  # type: ignore[arg-type]
 
     @override

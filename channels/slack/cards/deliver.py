@@ -16,14 +16,23 @@ from typing import Literal, cast
 
 from channels.contract import NotSent, RetryLater, SentOrNot, Undeliverable
 from channels.protocol import Card, ChannelContext, Journal
-from channels.slack.calls import CALL_SECONDS, NotNow, Ok, Outcome, Refused, SlackApi, dead
+from channels.slack.calls import (
+    CALL_SECONDS,
+    Ambiguous,
+    NotNow,
+    Ok,
+    Outcome,
+    Refused,
+    SlackApi,
+    dead,
+)
 from channels.slack.cards import looks, words
 from channels.slack.cards.card import Rendered, gone, notice, rendered
 from channels.slack.parsing.envelope import slack_id, text
 from channels.slack.settings import SlackOptions
 from channels.slack.writing.acts import Target, metadata, post, stamp, target_of
 from channels.slack.writing.reconcile import find
-from channels.slack.writing.tempo import LONGEST_WAIT
+from channels.slack.writing.tempo import LONGEST_WAIT, SURE_AFTER
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Binding, Delivery, Part, SettledState
 from gateway.engine.struct import replace
@@ -104,8 +113,11 @@ class _Work:
         """``None``: it isn't there any more."""
         at = _stands(part)
         made = self._render(at.installation)
-        if made.hash == part.hash:
+        unsure, now = _unsure(part), self._ctx.clock.now()
+        if made.hash == part.hash and not unsure:
             return part
+        if unsure > now:
+            raise self.later((unsure - now) / 1000, "a lost change may still be carried out")
         args: JsonObject = {
             "channel": at.channel,
             "ts": stamp(part),
@@ -118,8 +130,11 @@ class _Work:
         if isinstance(outcome, Refused) and outcome.code == GONE:
             await self._journal.record(replace(part, state="gone"))
             return None
+        if isinstance(outcome, Ambiguous):
+            extra = dumps({"unsure": now + SURE_AFTER})
+            await self._journal.record(replace(part, extra=extra))
         self._done(outcome, at)
-        part = replace(part, hash=made.hash)
+        part = replace(part, hash=made.hash, extra=None)
         await self._journal.record(part)
         return part
 
@@ -256,6 +271,13 @@ class _Work:
             kind="post",
             at=self._ctx.clock.now(),
         )
+
+
+def _unsure(part: Part) -> int:
+    """Until when a change whose answer was lost may still be carried out, and would undo another."""
+    read: JsonObject = json.loads(part.extra) if part.extra else {}
+    until = read.get("unsure")
+    return until if isinstance(until, int) else 0
 
 
 def _stands(part: Part) -> Target:

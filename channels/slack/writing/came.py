@@ -19,7 +19,7 @@ from channels.slack.calls import (
 )
 from channels.slack.writing.acts import Act, Target
 from channels.slack.writing.shown import Extra, Plain, extra_of, with_extra
-from channels.slack.writing.tempo import REFUSED_FOR
+from channels.slack.writing.tempo import REFUSED_FOR, SURE_AFTER
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Part, PartState
 from gateway.engine.struct import replace, struct
@@ -55,7 +55,7 @@ def came(act: Act, outcome: Outcome, to: Target, now: Millis) -> Came:
         case NotNow(after):
             return Came(parts=_undone(act), again=after)
         case Ambiguous():
-            return _unclear(act)
+            return _unclear(act, now)
         case Refused():
             return _refused(act, outcome, to)
 
@@ -79,9 +79,12 @@ def _undone(act: Act, plain: Plain | None = None) -> tuple[Part, ...]:
     return (with_extra(replace(act.part, state="gone", ref=None), kept),)
 
 
-def _unclear(act: Act) -> Came:
+def _unclear(act: Act, now: Millis) -> Came:
     if act.kind in {"append", "stop"} and act.before is not None:
         return Came(parts=(replace(act.before, state="broken", hash=""),))
+    if act.kind == "update" and act.before is not None:
+        extra = replace(extra_of(act.before), unsure=now + SURE_AFTER)
+        return Came(parts=(with_extra(act.before, extra),), again=AGAIN)
     if act.before is None and act.part is not None:
         return Came()  # it stays opening, and somebody looks
     return Came(again=AGAIN)

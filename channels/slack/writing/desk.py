@@ -86,6 +86,7 @@ def shows(desk: Desk, part: Part, piece: Piece) -> Part:
         opening=piece.opening,
         tasks=tuple({**dict(extra.tasks), **dict(marks(piece.tasks))}.items()),
         note=piece.note,
+        unsure=0,
         whole=piece.end if complete(sheet, piece.end) else extra.whole,
     )
     hashed = replace(part, hash=digest(sheet.text[part.start : piece.end]))

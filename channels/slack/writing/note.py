@@ -13,7 +13,7 @@ from channels.slack.writing.acts import Act, Look, Rest, Step, Target, Wait
 from channels.slack.writing.desk import Desk, remove
 from channels.slack.writing.hand import Hand
 from channels.slack.writing.sheet import Sheet, decider
-from channels.slack.writing.shown import digest, nonce
+from channels.slack.writing.shown import digest, extra_of, nonce
 from channels.slack.writing.story import Story
 from channels.slack.writing.tempo import LOOK_EVERY, UPDATE_EVERY
 from channels.slack.writing.writer import STORE_AGAIN, alongside
@@ -53,10 +53,12 @@ def next_note(desk: Desk, words: str) -> Step:
         return desk.until(desk.tempo.looked + LOOK_EVERY) or Look(part)
     if not words:
         return remove(desk, part)
-    if part.hash == digest(words):
+    unsure = extra_of(part).unsure
+    if part.hash == digest(words) and not unsure:
         return Wait()
     return (
         desk.until(desk.tempo.since(part.n, UPDATE_EVERY))
+        or desk.until(unsure)
         or desk.after(acts.UPDATE)
         or Act(
             kind="update",
@@ -64,7 +66,7 @@ def next_note(desk: Desk, words: str) -> Step:
             args=acts.update(
                 desk.to, part, _blocks(words), _text(words), acts.metadata(desk.delivery, part)
             ),
-            part=replace(part, state="open", hash=digest(words)),
+            part=replace(part, state="open", hash=digest(words), extra=None),
             before=part,
         )
     )

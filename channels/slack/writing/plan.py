@@ -196,6 +196,8 @@ def _message(desk: Desk, each: Laid) -> Step | None:
         return None
     if not sheet.resting and each.closed and each.holds and extra.note == piece.note:
         return None  # a task that went on elsewhere: once, when all is over
+    if (pause := desk.until(extra.unsure)) is not None:
+        return pause
     if not sheet.resting:
         empty = piece.end == piece.start and not piece.tasks and not piece.note
         rewrites = bool(part.hash) and not each.holds and not sheet.firm
@@ -235,7 +237,8 @@ def _same(sheet: Sheet, part: Part, piece: Piece) -> bool:
     extra = extra_of(part)
     shown = dict(extra.tasks)
     return (
-        part.hash == digest(sheet.text[piece.start : piece.end])
+        not extra.unsure
+        and part.hash == digest(sheet.text[piece.start : piece.end])
         and (part.start, part.acked) == (piece.start, piece.end)
         and extra.note == piece.note
         and all(shown.get(task.id) == mark(task) for task in piece.tasks)

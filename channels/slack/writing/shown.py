@@ -24,7 +24,8 @@ Plain = Literal[0, 1, 2]
 class Extra:
     """``tasks`` are marks by id (``mark``). ``whole`` is the last offset that was sent with nothing held
     back. ``drop``: it can't be rewritten, so it is to go. ``file`` names the file that the part is, and
-    ``upload`` Slack's id of it."""
+    ``upload`` Slack's id of it. ``unsure``: until this moment a change whose answer was lost may still be
+    carried out, and would undo another."""
 
     opening: str = ""
     tasks: tuple[tuple[str, str], ...] = ()
@@ -34,6 +35,7 @@ class Extra:
     drop: bool = False
     file: str = ""
     upload: str = ""
+    unsure: int = 0
 
 
 def extra_of(part: Part) -> Extra:
@@ -54,6 +56,7 @@ def with_extra(part: Part, extra: Extra) -> Part:
         "drop": extra.drop,
         "file": extra.file,
         "upload": extra.upload,
+        "unsure": extra.unsure,
     }
     kept = {name: value for name, value in fields.items() if value}
     return replace(part, extra=json.dumps(kept, ensure_ascii=False) if kept else None)
