@@ -21,6 +21,7 @@ __all__ = [
     "Addressed",
     "Answer",
     "Author",
+    "Budget",
     "Control",
     "ControlKind",
     "FileRef",
@@ -141,13 +142,25 @@ class FileRef:
 
 
 @struct(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """So many messages are let in under ``key`` within ``window`` milliseconds; the next is held for an
+    operator."""
+
+    key: str
+    most: int
+    window: Millis
+
+
+@struct(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """A message that may open a turn.
 
     A platform may tell one post in several events, so ``event_id`` names the telling and ``post`` the
     post; ``keys`` are all dedupe keys that its acceptance claims, and ``turn_id`` derives from the
     post. Posts of one channel sort in the order in which they were written, so that one which comes late
-    ends nothing that was said after it. ``pair`` names us and the bot that wrote it, for the breaker; ``None`` for a person.
+    ends nothing that was said after it. ``pair`` names us and the bot that wrote it, for the breaker; ``None``
+    for a person. ``places`` are bound to the session along with ``place``. ``doubt`` is the rule by which an
+    operator has to let it in, empty for most.
     """
 
     event_id: str
@@ -164,6 +177,9 @@ class Inbound:
     """It replies to a post of ours, whether or not we know that post yet."""
     follow: Follow = "thread"
     pair: str | None = None
+    places: tuple[str, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    doubt: str = ""
     replace: Replace = False
     event: JsonObject
     """The verified event without its raw payload: kept with the turn, shown to tools."""

@@ -156,6 +156,13 @@ def accompany(letter: Letter, where: Standing, source: str, at: Millis) -> tuple
         ),
         _view(REPLY, inbound, source, lane, at),
     ]
+    rows += [
+        PlaceBound(
+            place=place, agent=ref.agent, session=ref.key, kind="thread", turn=NEW_TURN, at=at
+        )
+        for place in inbound.places
+    ]
+    rows += [PairSeen(pair=one.key, window=one.window, at=at) for one in inbound.budgets]
     if _waits(letter, where):
         rows.append(_view(QUEUED, inbound, source, lane + NOTE_LANE, at))
     return (*rows, *spoken(inbound, at))

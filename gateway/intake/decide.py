@@ -16,7 +16,10 @@ def asked(source: str, inbound: Inbound) -> Asked:
         event_id=inbound.event_id,
         keys=inbound.keys,
         places=(inbound.place.key,),
-        pair=inbound.pair,
+        pairs=(
+            *(() if inbound.pair is None else (inbound.pair,)),
+            *(budget.key for budget in inbound.budgets),
+        ),
     )
 
 
@@ -40,8 +43,10 @@ def decide(inbound: Inbound, known: Known, agent: str, now: Millis) -> Judgement
     if inbound.author == "bot":
         if inbound.addressed != "mention":
             return Judgement(word="other_bot", rule="unmentioned")
-        if loops.goes_round(known.pair, now):
+        if loops.goes_round(known.pairs, inbound.pair, now):
             return Judgement(word="loop", rule="no-person-spoke")
+    if doubt := inbound.doubt or loops.overspent(known.pairs, inbound.budgets, now):
+        return Judgement(word="held", rule=doubt, by_hand=True)
     match inbound.addressed:
         case "none":
             return Judgement(word="not_addressed", rule="not-mentioned")

@@ -77,6 +77,8 @@ class Intake:
                 return await self._let_in(inbound, known, made)
             case "duplicate":
                 return await self._copy(inbound, known)
+            case "held" if made.by_hand:
+                return await self._note(inbound, made)
             case "held":
                 return await self._hold(inbound, made, next_look(now, now))
             case _:

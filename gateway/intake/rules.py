@@ -65,6 +65,18 @@ MEANING: Mapping[str, str] = {
     "not-yours": "it is for others to decide",
     "forged-answer": "the message that was pressed on doesn't show this request",
     "too-large": "the message is longer than a turn may open with",
+    # held for an operator, or mail
+    "too-many": "its sender has had as many answers as they may within the time; an operator lets it in",
+    "stranger": "it came by the address of somebody who takes part, and its author doesn't",
+    "taken-over": "a colleague speaks in its conversation now",
+    "unattested": "the domain that its author names disowns it, or nobody vouches for it",
+    "unreadable-author": "it can't be told who wrote it",
+    "colleague-answered": "a colleague answered in the conversation, and the agent keeps out of it",
+    "unreadable-mail": "it couldn't be read; its bytes are kept, and it was put into quarantine",
+    "poison-mail": "reading it ended the process three times; its bytes are kept, in quarantine",
+    "over-limit": "it is longer, or more deeply nested, than what is read",
+    "bounce": "it tells that a mail of ours didn't arrive, which its delivery shows",
+    "delayed": "it tells that a mail of ours is late; nothing is lost yet",
     # what came of an answer
     "decided": "the request is decided",
     "voted": "the vote counts; more are needed",

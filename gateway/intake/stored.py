@@ -9,6 +9,7 @@ from channels.contract import (
     Addressed,
     Answer,
     Author,
+    Budget,
     Control,
     ControlKind,
     FileRef,
@@ -17,7 +18,7 @@ from channels.contract import (
     Place,
     Replace,
 )
-from gateway.engine.kinds import Json, JsonObject, Speaker
+from gateway.engine.kinds import Json, JsonObject, Millis, Speaker
 from gateway.engine.struct import struct
 from gateway.engine.wire import WIRE_VERSION, dumps, speaker_from, speaker_json, versioned
 
@@ -133,6 +134,9 @@ def _inbound_json(inbound: Inbound) -> JsonObject:
         "root_is_ours": inbound.root_is_ours,
         "follow": inbound.follow,
         "pair": inbound.pair,
+        "places": [*inbound.places],
+        "budgets": [[one.key, one.most, one.window] for one in inbound.budgets],
+        "doubt": inbound.doubt,
         "replace": inbound.replace,
         "event": inbound.event,
         "target": inbound.target,
@@ -158,11 +162,19 @@ def _inbound(value: JsonObject) -> Inbound:
         root_is_ours=bool(value["root_is_ours"]),
         follow=cast("Follow", value["follow"]),
         pair=cast("str | None", value["pair"]),
+        places=_texts(value.get("places", [])),
+        budgets=tuple(_budget(one) for one in cast("list[list[Json]]", value.get("budgets", []))),
+        doubt=str(value.get("doubt", "")),
         replace=cast("Replace", value["replace"]),
         event=cast("JsonObject", value["event"]),
         target=cast("JsonObject", value["target"]),
         fetch=cast("JsonObject | None", value["fetch"]),
     )
+
+
+def _budget(value: list[Json]) -> Budget:
+    key, most, window = value
+    return Budget(key=str(key), most=cast("int", most), window=Millis(cast("int", window)))
 
 
 def _file(value: list[Json]) -> FileRef:

@@ -13,12 +13,14 @@ from gateway.engine.struct import struct
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """A word and the rule behind it. ``turn`` is the one it concerns, where there is one."""
+    """A word and the rule behind it. ``turn`` is the one it concerns, where there is one. ``by_hand``: what
+    is held waits for an operator, and nothing else lets it in."""
 
     word: Word
     rule: str
     turn: TurnRow | None = None
     said: str | None = None
+    by_hand: bool = False
 
 
 def verdict(

@@ -45,7 +45,7 @@ class MemoryLedger(MemoryKeeping):
             verdict=None if judged is None else self._verdict(judged),
             bindings=tuple(places[place] for place in ask.places if place in places),
             claims=tuple(self._claimed(key) for key in ask.keys if key in self._tables.claims),
-            pair=None if ask.pair is None else pairs.get(ask.pair),
+            pairs=tuple(pairs[pair] for pair in ask.pairs if pair in pairs),
         )
 
     async def note(self, rows: Sequence[Companion]) -> None:
@@ -239,6 +239,18 @@ class MemoryLedger(MemoryKeeping):
                 )
                 revived += 1
         return revived
+
+    async def fail(self, id: int, part: int, error: str) -> DeliveryState | None:  # noqa: A002 - as above
+        await self._ready()
+        view = self._held.views.get(id)
+        if view is None:
+            return None
+        before = view.row.state
+        if before in {"resting", "done", "silent"}:
+            view.row = replace(view.row, state="dead", error=error, remind_at=None)
+            if part in view.parts:
+                view.parts[part] = replace(view.parts[part], state="gone")
+        return before
 
     # -- shared --------------------------------------------------------------------------------
     async def forget(self, before: Retention) -> int:

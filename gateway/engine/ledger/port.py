@@ -142,6 +142,12 @@ class Ledger(Protocol):
         together. Returns how many."""
         ...
 
+    async def fail(self, id: int, part: int, error: str) -> DeliveryState | None:  # noqa: A002
+        """A part that was believed to have arrived hasn't: it is gone, and its delivery dead, where nobody
+        is sending that. Returns the state before, so ``due`` and ``sending`` mean that nothing was
+        written; ``None`` without such a delivery."""
+        ...
+
     # -- shared --------------------------------------------------------------------------------
     async def hold(self, name: str, owner: str, lease: Millis) -> bool:
         """Take or keep a lease by name. ``False`` while somebody else holds it."""

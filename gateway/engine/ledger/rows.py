@@ -179,7 +179,8 @@ class Claimed:
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """How often a bot and we have spoken without a person in between."""
+    """How often something was let in since a moment: a bot's words without a person in between, or mail of
+    one sender."""
 
     pair: str
     n: int
@@ -195,18 +196,17 @@ class Asked:
     event_id: str
     keys: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
-    pair: str | None = None
+    pairs: tuple[str, ...] = ()
 
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What of it there is. ``bindings`` and ``claims`` stand in the order they were asked for, those
-    that don't exist left out."""
+    """What of it there is, each in the order that was asked for, and what doesn't exist left out."""
 
     verdict: VerdictRow | None = None
     bindings: tuple[Binding, ...] = ()
     claims: tuple[Claimed, ...] = ()
-    pair: Pair | None = None
+    pairs: tuple[Pair, ...] = ()
 
 
 # -- shared ----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ async def message(means: Means, inbound: Inbound, since: Millis, attempts: int) 
     if any(claim.key == gone and claim.turn is None for claim in known.claims):
         return settle(means, inbound, "not_addressed", "removed-first")
     made = decide(inbound, known, means.agent, now)
-    if made.word == "held":
+    if made.word == "held" and not made.by_hand:
         at = next_look(since, now)
         if at is not None:
             return Later(at, made.rule)

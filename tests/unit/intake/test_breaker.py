@@ -80,7 +80,8 @@ async def test_the_count_outlives_the_process(tmp_path: Path) -> None:
 
 def test_a_day_later_it_is_forgotten() -> None:
     pair = Pair(pair="p", n=ROUNDS, first_at=Millis(0), last_at=Millis(5))
-    assert goes_round(pair, DAY)
-    assert not goes_round(pair, Millis(DAY + 1))
-    assert not goes_round(replace(pair, n=ROUNDS - 1), Millis(5))
-    assert not goes_round(None, Millis(5))
+    assert goes_round([pair], "p", DAY)
+    assert not goes_round([pair], "p", Millis(DAY + 1))
+    assert not goes_round([replace(pair, n=ROUNDS - 1)], "p", Millis(5))
+    assert not goes_round([pair], "q", Millis(5))
+    assert not goes_round([], "p", Millis(5))

@@ -25,13 +25,13 @@ async def test_each_kind_has_its_age(store: SessionStore) -> None:
             PairSeen(pair="b1", at=t0),
         ]
     )
-    asked = Asked(source="slack", event_id="E1", keys=("k1",), places=("p1",), pair="b1")
+    asked = Asked(source="slack", event_id="E1", keys=("k1",), places=("p1",), pairs=("b1",))
     left: list[tuple[int, int, bool, bool]] = []
     for days in (13, 15, 31, 91):
         await sweeping.sweep(ledger, Millis(t0 + days * DAY), ScaledTime(1000))
         known = await ledger.known(asked)
         left.append(
-            (len(known.claims), len(known.bindings), known.pair is None, known.verdict is None)
+            (len(known.claims), len(known.bindings), known.pairs == (), known.verdict is None)
         )
     assert left == [
         (1, 1, False, False),

@@ -67,7 +67,7 @@ class PostgresLedger:
 
     # -- the way in ----------------------------------------------------------------------------
     async def known(self, ask: Asked) -> Known:
-        given = (_listed(ask.places), _listed(ask.keys), optional(ask.pair))
+        given = (_listed(ask.places), _listed(ask.keys), _listed(ask.pairs))
         found = await self._all("known", storable(ask.source), storable(ask.event_id), *given)
         return known_from(found[0])
 
@@ -205,6 +205,10 @@ class PostgresLedger:
         if id is None and revive_on is None:
             raise ValueError("say which: the delivery's id, or what it waits for")
         return _count(await self._write("retry", id, optional(revive_on), now))
+
+    async def fail(self, id: int, part: int, error: str) -> DeliveryState | None:  # noqa: A002 - as above
+        held = await self._write("fail", id, part, storable(error))
+        return cast("DeliveryState", held[0][0]) if held else None
 
     # -- shared --------------------------------------------------------------------------------
     async def hold(self, name: str, owner: str, lease: Millis) -> bool:

@@ -52,12 +52,12 @@ def verdict_from(cells: Cells) -> VerdictRow:
 
 
 def known_from(cells: Cells) -> Known:
-    verdict, bindings, claims, pair = cells
+    verdict, bindings, claims, pairs = cells
     return Known(
         verdict=None if verdict is None else verdict_from(verdict),
         bindings=tuple([Binding(**values_of(_BINDING, one)) for one in bindings]),
         claims=tuple([Claimed(**values_of(_CLAIMED, one)) for one in claims]),
-        pair=None if pair is None else Pair(**values_of(_PAIR, pair)),
+        pairs=tuple([Pair(**values_of(_PAIR, one)) for one in pairs]),
     )
 
 

@@ -138,7 +138,11 @@ SELECT
     LEFT JOIN gw.turns t ON t.id = c.turn LEFT JOIN gw.sessions s ON s.id = t.session
     ORDER BY a.n
   ),
-  (SELECT row(p.pair, p.n, p.first_at, p.last_at) FROM gw.pairs p WHERE p.pair = $5::text)
+  ARRAY(
+    SELECT row(p.pair, p.n, p.first_at, p.last_at)
+    FROM unnest($5::text[]) WITH ORDINALITY a (pair, n) JOIN gw.pairs p ON p.pair = a.pair
+    ORDER BY a.n
+  )
 
 -- What another host takes at this moment is passed over.
 -- name: take_inbox
@@ -308,6 +312,17 @@ WITH gone AS (
   FROM gone WHERE d.id = gone.id RETURNING d.id
 )
 SELECT count(*) FROM revived
+
+-- name: fail
+WITH held AS (
+  SELECT d.id, d.state FROM gw.deliveries d WHERE d.id = $1 FOR NO KEY UPDATE
+), dead AS (
+  UPDATE gw.deliveries d SET state = 'dead', error = $3, remind_at = NULL
+  FROM held WHERE d.id = held.id AND held.state IN ('resting', 'done', 'silent') RETURNING d.id
+), lost AS (
+  UPDATE gw.parts p SET state = 'gone' FROM dead WHERE p.delivery = dead.id AND p.n = $2
+)
+SELECT state FROM held
 
 -- -------------------------------------------------------------------------------------- shared
 -- name: hold

@@ -99,9 +99,9 @@ SELECT 'claim', a.key, c.key, c.turn, s.agent, s.key, t.turn_id, c.expires_at,
 FROM json_each(?4) a JOIN gw_claims c ON c.key = a.value
 LEFT JOIN gw_turns t ON t.id = c.turn LEFT JOIN gw_sessions s ON s.id = t.session
 UNION ALL
-SELECT 'pair', 0, p.pair, p.n, p.first_at, p.last_at,
+SELECT 'pair', a.key, p.pair, p.n, p.first_at, p.last_at,
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM gw_pairs p WHERE p.pair = ?5
+FROM json_each(?5) a JOIN gw_pairs p ON p.pair = a.value
 ORDER BY 1, 2
 
 -- name: inbox_due
@@ -235,6 +235,16 @@ SELECT min(at) FROM (
 UPDATE gw_deliveries SET state = 'due', wanted = wanted + 1, attempts = 0, next_try = ?3,
   revive_on = NULL
 WHERE state = 'dead' AND (?1 IS NULL OR id = ?1) AND (?2 IS NULL OR revive_on = ?2)
+
+-- name: delivery_state
+SELECT state FROM gw_deliveries WHERE id = ?1
+
+-- name: fail_delivery
+UPDATE gw_deliveries SET state = 'dead', error = ?2, remind_at = NULL
+WHERE id = ?1 AND state IN ('resting', 'done', 'silent')
+
+-- name: lose_part
+UPDATE gw_parts SET state = 'gone' WHERE delivery = ?1 AND n = ?2
 
 -- -------------------------------------------------------------------------------------- shared
 -- name: hold_lease

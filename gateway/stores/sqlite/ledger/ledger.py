@@ -64,7 +64,7 @@ class SqliteLedger:
 
     # -- the way in ----------------------------------------------------------------------------
     async def known(self, ask: Asked) -> Known:
-        given = (ask.source, ask.event_id, listed(ask.places), listed(ask.keys), ask.pair)
+        given = (ask.source, ask.event_id, listed(ask.places), listed(ask.keys), listed(ask.pairs))
         return read_known(await self._all("known", *given))
 
     async def note(self, rows: Sequence[Companion]) -> None:
@@ -166,6 +166,10 @@ class SqliteLedger:
             raise ValueError("say which: the delivery's id, or what it waits for")
         act = partial(work.retry, delivery=id, revive_on=revive_on, now=now)
         return cast("int", await self._act(act))
+
+    async def fail(self, id: int, part: int, error: str) -> DeliveryState | None:  # noqa: A002 - as above
+        act = partial(work.fail, delivery=id, part=part, error=error)
+        return cast("DeliveryState | None", await self._act(act))
 
     # -- shared --------------------------------------------------------------------------------
     async def hold(self, name: str, owner: str, lease: Millis) -> bool:

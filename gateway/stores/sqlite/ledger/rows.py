@@ -79,7 +79,7 @@ def read_document(row: Row) -> Document:
 def read_known(rows: Iterable[Row]) -> Known:
     """Each row says first which of the four it is, and second its place in the order asked for."""
     verdict: VerdictRow | None = None
-    pair: Pair | None = None
+    pairs: list[Pair] = []
     bindings: list[Binding] = []
     claims: list[Claimed] = []
     for kind, _, *cells in rows:
@@ -95,8 +95,10 @@ def read_known(rows: Iterable[Row]) -> Known:
             case "claim":
                 claims.append(Claimed(**dict(zip(_CLAIMED, cells, strict=False))))
             case _:
-                pair = Pair(**dict(zip(_PAIR, cells, strict=False)))
-    return Known(verdict=verdict, bindings=tuple(bindings), claims=tuple(claims), pair=pair)
+                pairs.append(Pair(**dict(zip(_PAIR, cells, strict=False))))
+    return Known(
+        verdict=verdict, bindings=tuple(bindings), claims=tuple(claims), pairs=tuple(pairs)
+    )
 
 
 # -- writing what commits with a fact --------------------------------------------------------------

@@ -14,6 +14,7 @@ from gateway.engine.kinds import Millis
 from gateway.engine.ledger import (
     Binding,
     Delivery,
+    DeliveryState,
     Document,
     FileRow,
     InboxRow,
@@ -161,6 +162,13 @@ def bind(cursor: sqlite3.Cursor, row: Binding | PlaceBound) -> None:
 
 def retry(cursor: sqlite3.Cursor, delivery: int | None, revive_on: str | None, now: Millis) -> int:
     return cursor.execute(SQL["retry_deliveries"], (delivery, revive_on, now)).rowcount
+
+
+def fail(cursor: sqlite3.Cursor, delivery: int, part: int, error: str) -> DeliveryState | None:
+    before = cursor.execute(SQL["delivery_state"], (delivery,)).fetchone()
+    if cursor.execute(SQL["fail_delivery"], (delivery, error)).rowcount:
+        cursor.execute(SQL["lose_part"], (delivery, part))
+    return before[0] if before else None
 
 
 # -- shared ----------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class DurableLedgerPromises(WithLedger):
         await ledger.save_installation(ACME, None)
         await ledger.keep_file(FILE, b"abc")
         asked = Asked(
-            source="slack", event_id="E1", keys=("k1",), places=(THREAD,), pair=f"{THREAD}:B1"
+            source="slack", event_id="E1", keys=("k1",), places=(THREAD,), pairs=(f"{THREAD}:B1",)
         )
         before = (await ledger.known(asked), list(await ledger.deliveries()))
         again = (await reopen()).ledger

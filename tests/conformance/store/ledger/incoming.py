@@ -17,7 +17,7 @@ from tests.conformance.store_kit import PATIENCE, REF, T0, accept, at, claim
 
 THREAD = "slack:T1:C1:1.1"
 EVERYTHING = Asked(
-    source="slack", event_id="E1", keys=("k2", "k1"), places=("p2", THREAD), pair=f"{THREAD}:B1"
+    source="slack", event_id="E1", keys=("k2", "k1"), places=("p2", THREAD), pairs=(f"{THREAD}:B1",)
 )
 
 
@@ -51,7 +51,7 @@ class IncomingPromises(WithLedger):
         (taken,) = known.claims
         assert (taken.key, taken.turn, taken.turn_id) == ("k1", turn.row, "t1")
         assert (taken.agent, taken.session, taken.expires_at) == (REF.agent, REF.key, at(1000))
-        assert known.pair == Pair(pair=f"{THREAD}:B1", n=1, first_at=T0, last_at=T0)
+        assert known.pairs == (Pair(pair=f"{THREAD}:B1", n=1, first_at=T0, last_at=T0),)
         assert [row.turn_id for row in await take(ledger)] == ["t1"]
         assert len(await ledger.take_inbox("host-a", at(0), Millis(1000), 5)) == 1
 
@@ -181,10 +181,10 @@ class IncomingPromises(WithLedger):
     async def test_a_pair_is_counted_within_its_window(self, ledger: Ledger) -> None:
         for now in (0, 40, 100):
             await ledger.note([seen(now=now)])
-        pair = (await ledger.known(EVERYTHING)).pair
+        (pair,) = (await ledger.known(EVERYTHING)).pairs
         assert pair == Pair(pair=f"{THREAD}:B1", n=3, first_at=T0, last_at=at(100))
         await ledger.note([seen(now=101)])
-        pair = (await ledger.known(EVERYTHING)).pair
+        (pair,) = (await ledger.known(EVERYTHING)).pairs
         assert pair == Pair(pair=f"{THREAD}:B1", n=1, first_at=at(101), last_at=at(101))
 
     async def test_a_person_ends_the_count_of_their_own_thread(self, ledger: Ledger) -> None:
@@ -193,7 +193,7 @@ class IncomingPromises(WithLedger):
         await ledger.note([seen(THREAD, 1, reset=True)])
         left = []
         for name in names:
-            asked = Asked(source="slack", event_id="E", pair=name)
-            if (await ledger.known(asked)).pair is not None:
+            asked = Asked(source="slack", event_id="E", pairs=(name,))
+            if (await ledger.known(asked)).pairs:
                 left.append(name)
         assert left == names[3:]

@@ -238,6 +238,25 @@ class SettlingPromises(WithLedger):
         assert (again.turn_id, again.wanted, again.attempts) == ("t2", 2, 1)
         assert (again.revive_on, again.error) == (None, "gone")
 
+    async def test_what_turns_out_not_to_have_arrived_is_dead_and_sent_again_when_retried(
+        self, store: SessionStore, ledger: Ledger
+    ) -> None:
+        await begun(store)
+        row = await take_one(ledger)
+        shown = part(row, state="final", ref="m1")
+        await ledger.journal(row.token, [shown])
+        assert await ledger.fail(row.id, shown.n, "refused: 5.1.1") == "sending"
+        assert (await view_of(ledger)).parts == (shown,)
+        await ledger.settle(receipt(row, "done"))
+        assert await ledger.fail(row.id, shown.n, "refused: 5.1.1") == "done"
+        found = await view_of(ledger)
+        assert (found.state, found.error) == ("dead", "refused: 5.1.1")
+        assert found.parts == (replace(shown, state="gone"),)
+        assert await ledger.fail(row.id, shown.n, "again") == "dead"
+        assert (await view_of(ledger)).error == "refused: 5.1.1"
+        assert await ledger.fail(row.id + 99, 1, "nothing") is None
+        assert await ledger.retry(id=row.id, now=at(5)) == 1
+
     async def test_retrying_nothing_in_particular_is_refused(self, ledger: Ledger) -> None:
         with pytest.raises(ValueError, match="say which"):
             await ledger.retry(now=at(0))

@@ -119,11 +119,12 @@ class SharingPromises(WithLedger):
         (event,) = await ledger.take_inbox("host-a", T0, LONG, 1)
         await ledger.settle_inbox(event, True, None)
         await ledger.keep_file(FILE, b"abc")
-        asked = Asked(source="slack", event_id="E1", keys=("k",), places=("p",), pair="pair")
+        asked = Asked(source="slack", event_id="E1", keys=("k",), places=("p",), pairs=("pair",))
 
         assert await ledger.forget(before(-1)) == 0
         known = await ledger.known(asked)
-        assert None not in (known.verdict, known.pair)
+        assert known.verdict is not None
+        assert len(known.pairs) == 1
         assert await ledger.forget(before(1)) == 7
         assert await ledger.known(asked) == Known()
         assert list(await ledger.deliveries()) == []

@@ -296,12 +296,11 @@ async def test_text_that_the_server_cannot_hold_comes_back_whole(store: Postgres
         seen(odd),
     ]
     await store.ledger.note(rows)
-    asked = Asked(source="slack", event_id=odd, keys=(odd,), pair=odd)
+    asked = Asked(source="slack", event_id=odd, keys=(odd,), pairs=(odd,))
     known = await store.ledger.known(asked)
     assert known.verdict is not None
-    assert known.pair is not None
     assert (known.verdict.event_id, known.verdict.place, known.verdict.said) == (odd, odd, odd)
-    assert ([one.key for one in known.claims], known.pair.pair) == ([odd], odd)
+    assert ([one.key for one in known.claims], [one.pair for one in known.pairs]) == ([odd], [odd])
     (event,) = await store.ledger.take_inbox(odd, at(0), LONG, 5)
     assert (event.event_id, event.body) == (odd, odd)
     await accept(store, companions=(opened(lane=odd, target={"x": odd}),))

@@ -176,13 +176,12 @@ async def test_rows_of_one_key_count_as_if_each_had_come_alone(store: PostgresSt
     found = {row.event_id: row for row in await store.ledger.verdicts()}
     assert (found["E1"].verdict, found["E1"].copies, found["E1"].at) == ("accepted", 2, at(0))
     assert (found["E2"].verdict, found["E2"].place, found["E2"].at) == ("policy", "p", at(0))
-    known = await store.ledger.known(Asked(source="x", event_id="x", places=("p",), pair="a"))
+    known = await store.ledger.known(Asked(source="x", event_id="x", places=("p",), pairs=("a",)))
     assert [(row.session, row.at) for row in known.bindings] == [("first", at(9))]
-    assert known.pair is not None
-    assert (known.pair.n, known.pair.first_at) == (2, at(3))
+    assert [(one.n, one.first_at) for one in known.pairs] == [(2, at(3))]
     for pair, n in (("a:B1", None), ("b", 1)):
-        pairs = (await store.ledger.known(Asked(source="x", event_id="x", pair=pair))).pair
-        assert (None if pairs is None else pairs.n) == n
+        known = await store.ledger.known(Asked(source="x", event_id="x", pairs=(pair,)))
+        assert [one.n for one in known.pairs] == ([] if n is None else [n])
     (event,) = await store.ledger.take_inbox("host-a", at(0), LONG, 5)
     assert event.body == "first"
 
@@ -227,9 +226,8 @@ async def test_a_stale_write_tells_nothing(store: PostgresStore, admin: Admin) -
     await store.amend(REF, Ask(lock="mailbox"), decide)
     assert (tries, (await view_of(store.ledger)).wanted) == (2, 2)
     assert [row.event_id for row in await store.ledger.verdicts()] == ["E2"]
-    pair = (await store.ledger.known(Asked(source="x", event_id="x", pair="pair"))).pair
-    assert pair is not None
-    assert pair.n == 1
+    known = await store.ledger.known(Asked(source="x", event_id="x", pairs=("pair",)))
+    assert [one.n for one in known.pairs] == [1]
 
 
 async def test_a_sync_tools_end_carries_its_rows(store: PostgresStore) -> None:
