@@ -153,7 +153,8 @@ class AgentFile:
         if not isinstance(approvals, Mapping):
             return
         routes = cast("Mapping[object, object]", approvals)
-        for policy, where in ((str(policy), str(where)) for policy, where in routes.items()):
+        for named, where in ((str(named), str(where)) for named, where in routes.items()):
+            policy = named.rpartition(":")[2]
             channel, colon, _ = where.strip().partition(":")
             if colon and channel and channel not in channels:
                 there = f"there is {', '.join(sorted(channels))}" if channels else "there is none"
@@ -169,7 +170,7 @@ class AgentFile:
                     "approvals",
                     f"says where {policy!r} is shown, but no tool asks that policy{near}",
                     "name it in a tool's answerers, or drop it",
-                    text=policy,
+                    text=named,
                 )
 
     def _check_surface(

@@ -26,7 +26,7 @@ class Agent:
 
     ``model`` is the name of a model (``claude-…``), ``scripted``, or an object of your own that
     speaks the model seam. ``surfaces`` maps a source to its policy, ``approvals`` a policy to the
-    surface its requests are shown on.
+    surface its requests are shown on, for all turns or for those from one source (``"email:refunds"``).
     """
 
     name: str

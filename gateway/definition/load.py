@@ -259,6 +259,15 @@ def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
                 f"add channels/{source}.py, or remove the policy",
                 text=source,
             )
+    for named in agent.approvals:
+        source = named.rpartition(":")[0]
+        if source and source not in known:
+            parts.file.warn(
+                "approvals",
+                f"says where {named!r} is shown, but no mounted channel emits the source {source!r}",
+                f"add channels/{source}.py, or name the policy alone",
+                text=named,
+            )
 
 
 def _addresses(parts: _Parts, agent: Agent) -> tuple[Address, ...]:

@@ -108,13 +108,15 @@ def card_view(
     approvals: Mapping[str, str],
     target: JsonObject | None,
 ) -> DeliveryOpened | None:
-    """Where a request is to be decided on: the place that ``approvals`` names for its policy, else
-    ``target``, the turn's own, if the turn delivers; else nowhere but where people look for it.
+    """Where a request is to be decided on: the place that ``approvals`` names for its policy (for turns from
+    this source, ``email:refunds``, or from any), else ``target``, the turn's own, if the turn delivers; else
+    nowhere but where people look for it.
 
     Beside its turn it stands in line behind what the turn says. Elsewhere it has a lane of its own: one
     card that can't be shown mustn't keep all others from being decided on.
     """
-    routed = _routed(approvals.get(str(answerers.get("policy"))))
+    policy = str(answerers.get("policy"))
+    routed = _routed(approvals.get(f"{turn.source}:{policy}") or approvals.get(policy))
     place = routed or (target if turn.delivers else None)
     if place is None:
         return None

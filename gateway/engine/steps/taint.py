@@ -57,4 +57,5 @@ def gate_policy(attempt: Attempt) -> JsonObject | None:
     approvals = attempt.world.agent.approvals
     if "taint" in approvals:
         return {"policy": "taint"}
-    return {"policy": next(iter(approvals))} if len(approvals) == 1 else None
+    named = {key.rpartition(":")[2] for key in approvals}
+    return {"policy": named.pop()} if len(named) == 1 else None

@@ -223,6 +223,12 @@ def test_approvals_of_a_policy_that_no_tool_asks_are_doubtful(tmp_path: Path) ->
     assert "did you mean" not in strange
 
 
+def test_approvals_of_one_source_name_one_that_there_is(tmp_path: Path) -> None:
+    assert routed(tmp_path / "a", "slack:gifts") == []
+    (told,) = routed(tmp_path / "b", "emial:gifts", "refunds")
+    assert "no mounted channel emits the source 'emial'" in told
+
+
 def test_a_policy_alone_is_what_tainted_calls_fall_back_to(tmp_path: Path) -> None:
     assert routed(tmp_path, "leads") == []
 

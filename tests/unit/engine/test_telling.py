@@ -134,6 +134,20 @@ class TestViews:
         assert view.target == {"source": "slack", "address": "C0123:x"}
         assert (view.source, view.lane, view.at) == ("slack", f"slack:C0123:x#{view.request}", NOW)
 
+    @pytest.mark.parametrize(("source", "place"), [("email", "C1"), ("slack", "C2")])
+    def test_a_policy_may_have_a_place_for_turns_of_one_source(
+        self, source: str, place: str
+    ) -> None:
+        view = card_view(
+            replace(TURN, source=source),
+            REQUEST,
+            answerers={"policy": "leads"},
+            approvals={"email:leads": "slack:C1", "leads": "slack:C2"},
+            target={"source": source, "lane": "here"},
+        )
+        assert view is not None
+        assert view.target["address"] == place
+
     @pytest.mark.parametrize(
         ("answerers", "delivers", "target", "source"),
         [
