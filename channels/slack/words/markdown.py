@@ -21,13 +21,19 @@ MOST_MARKDOWN = 12_000
 DEEPEST = 60
 """Lists and quotes inside each other. A parser drops what is deeper, so such a text stays as it is."""
 
+MOST_MARKS = 2_000
+"""Of emphasis, links and code in one text: the parser takes quadratic time over some of them."""
+
 _TASK = re.compile(r"\[([ xX])\][ \t\n]+")
 
 
 def tree(text: str) -> SyntaxTreeNode | None:
-    """The parsed text; ``None`` if it is nested deeper than anybody reads."""
+    """The parsed text; ``None`` if it is nested deeper than anybody reads, or so full of marks that reading
+    it would hold everybody up."""
+    if sum(map(text.count, "*_[!~`")) > MOST_MARKS:
+        return None
     tokens = _reader().parse(text)
-    if any(token.level >= DEEPEST for token in tokens):
+    if any(one.level >= DEEPEST for token in tokens for one in (token, *(token.children or ()))):
         return None
     return SyntaxTreeNode(tokens)
 

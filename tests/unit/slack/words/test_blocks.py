@@ -113,3 +113,11 @@ def test_a_text_object_is_verbatim() -> None:
         "text": "&lt;!here&gt; &amp; co",
         "verbatim": True,
     }
+
+
+@pytest.mark.parametrize("mark", ["*", "_", "[", "![", "`", "~~"])
+@pytest.mark.parametrize("times", [150, 20_000])
+def test_text_that_is_nothing_but_marks_is_shown_all_the_same(mark: str, times: int) -> None:
+    text = f"{mark * times}a{mark * times}"[:12_000]
+    assert len(blocks(text)) == 1
+    assert markup(text)
