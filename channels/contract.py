@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from gateway.engine.kinds import Json, JsonObject, Millis, Speaker
 from gateway.engine.struct import struct
@@ -22,6 +22,7 @@ __all__ = [
     "Answer",
     "Author",
     "Budget",
+    "Clerk",
     "Control",
     "ControlKind",
     "FileRef",
@@ -111,8 +112,9 @@ class HookReply:
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A webhook. ``path`` continues ``/channels/<source>``; a longer body than ``body_limit`` is
-    refused before the handler is asked."""
+    """A webhook. ``path`` continues ``/channels/<source>``, and takes any last segment where it ends in
+    ``/*``. A longer body than ``body_limit`` is refused before the handler is asked. ``GET`` stands for
+    ``HEAD``, too."""
 
     method: Literal["GET", "POST"]
     path: str = ""
@@ -296,3 +298,44 @@ class Undeliverable(Exception):
         self.reason = reason
         self.detail = detail
         self.revive_on = revive_on
+
+
+# -- for operators -----------------------------------------------------------------------------------
+
+
+class Clerk(Protocol):
+    """What an operator does with what came in: look at it as it came, let in what was held, hand a
+    conversation back to the agent. A channel that keeps what it is sent has one, by an optional method
+    ``clerk(ledger, clock) -> Clerk``, which takes no connection and no start.
+
+    Events go by their ids, conversations by an id of the channel's own or by their session's key.
+    ``None``: there is no such thing, or it isn't kept any more. What came in is text of strangers, and
+    whoever shows it makes it harmless. Everything raises ``StoreUnavailableError``.
+    """
+
+    async def read(self, event: str, *, whole: bool = True) -> JsonObject | None:
+        """What came in, and how its author was judged when it came: ``from``, ``address``, ``domain``,
+        ``level``, ``reasons`` in words, ``subject``, ``at``, ``conversation``, ``session``. ``whole``: also
+        its ``text``, its ``attachments`` and what else there is to say."""
+        ...
+
+    async def raw(self, event: str) -> bytes | None:
+        """The bytes as they came."""
+        ...
+
+    async def replay(self, event: str) -> JsonObject | None:
+        """What would become of it if it came now: ``verdict``, ``rule``, ``why``, and what ``read`` says.
+        Changes nothing."""
+        ...
+
+    async def admitted(self, event: str) -> Inbound | None:
+        """What was held, as it is let in."""
+        ...
+
+    async def conversation(self, key: str) -> JsonObject | None:
+        """``conversation``, ``session``, ``people``, and as ``taken_over`` who of ours speaks in it."""
+        ...
+
+    async def hand_back(self, key: str) -> JsonObject | None:
+        """The agent speaks again. The conversation as it is then."""
+        ...

@@ -10,8 +10,15 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Literal, Protocol
 
 from channels.contract import Control, Parsed, Replace, Route, SentOrNot, Verdict
+from channels.views import Asked, CallState, Card, Decider, TurnView
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import CancelReason, Json, JsonObject, Millis, Outcome, Speaker, TurnState
+from gateway.engine.kinds import (
+    Effect,
+    Json,
+    JsonObject,
+    Millis,
+    Speaker,
+)
 from gateway.engine.ledger import Binding, Delivery, Ledger, Part, SettledState
 from gateway.engine.limits import Clock, Waits
 from gateway.engine.outcomes import Answered, Grant, Reset, Started, TurnInput, TurnResult
@@ -23,6 +30,7 @@ __all__ = [
     "NOTE_LANE",
     "QUEUED",
     "REPLY",
+    "Asked",
     "CallState",
     "Card",
     "Channel",
@@ -44,8 +52,6 @@ TurnStream = AsyncIterator[TurnEvent]
 or while a request is open. Text that isn't committed yet may come again in other words."""
 
 WhenSuspended = Literal["raise", "queue"]
-CallState = Literal["waits", "runs", "done", "failed", "dropped"]
-"""What became of the call that asked for a decision."""
 PaceKey = tuple[str, str, str]
 """Installation, method, and what the platform counts beside them (a channel's id), or nothing."""
 
@@ -56,62 +62,6 @@ and, by the request that follows, the card of one request."""
 
 NOTE_LANE = "#note"
 """Ends the lane of the second, which doesn't wait for what it is about."""
-
-
-# -- what a renderer may look at -------------------------------------------------------------------------
-@struct(frozen=True, slots=True, kw_only=True)
-class Decider:
-    """One person's decision. ``by`` is an identity."""
-
-    by: str
-    value: Json
-    reason: str | None = None
-    at: Millis
-
-
-@struct(frozen=True, slots=True, kw_only=True)
-class Card:
-    """A request for a person's input, as it stands now.
-
-    ``outcome`` is ``None`` while it is open. ``call`` says what became of the call that asked: it
-    ``waits`` for the decision, ``runs`` under it, is ``done``, has ``failed``, or was ``dropped`` without
-    having run.
-    """
-
-    request: str
-    turn_id: str
-    name: str
-    tool: str
-    prompt: str
-    arguments: JsonObject
-    schema: JsonObject
-    answerers: JsonObject
-    digest: str
-    quorum: int
-    votes: tuple[Decider, ...]
-    created_at: Millis
-    expires_at: Millis | None
-    outcome: Outcome | None
-    decided: Decider | None
-    call: CallState
-    why_dropped: CancelReason | None = None
-
-
-@struct(frozen=True, slots=True, kw_only=True)
-class TurnView:
-    """A turn as it stands now, as far as who renders it may know.
-
-    ``reference`` is what a person is given to quote; nothing here says what went wrong inside. ``behind``
-    is the request that an earlier turn of the session is parked on, while this one waits for that.
-    """
-
-    turn_id: str
-    state: TurnState
-    reference: str
-    speaker: Speaker | None
-    event: JsonObject | None
-    cancelled: CancelReason | None = None
-    behind: Card | None = None
 
 
 # -- what delivering writes down -------------------------------------------------------------------------
@@ -220,6 +170,10 @@ class ChannelContext(Protocol):
     @property
     def public_url(self) -> str | None:
         """Where the world reaches this host, without a slash at the end."""
+        ...
+
+    def effect(self, tool: str) -> Effect | None:
+        """What a call of this tool does; ``None`` for one that the agent doesn't have any more."""
         ...
 
     # -- the way in ------------------------------------------------------------------------------------

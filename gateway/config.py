@@ -31,6 +31,7 @@ from typing_extensions import override
 from gateway import values as v
 from gateway.engine.errors import ConfigError
 from gateway.engine.limits import Limits
+from gateway.needs import CHANNEL_NEEDS
 from gateway.values import RIGHTS, ApiToken, Mask, Right, Secret, Setting, is_loopback, setting
 
 T = TypeVar("T")
@@ -95,6 +96,13 @@ class Settings:
     email_border_host: str | None = setting("EMAIL_BORDER_HOST", v.text, None)
     email_vouching_domains: tuple[str, ...] = setting("EMAIL_VOUCHING_DOMAINS", v.words, ())
     email_listen: str | None = setting("EMAIL_LISTEN", v.url("lmtp", "smtp"), None)
+    email_since: str | None = setting("EMAIL_SINCE", v.text, None)
+    email_postmark_login: Secret | None = setting("EMAIL_POSTMARK_LOGIN", v.secret, None, "all")
+    email_sendgrid_key: str | None = setting("EMAIL_SENDGRID_PUBLIC_KEY", v.text, None)
+    email_mailgun_key: Secret | None = setting("EMAIL_MAILGUN_SIGNING_KEY", v.secret, None, "all")
+    email_resend_secret: Secret | None = setting("EMAIL_RESEND_SECRET", v.secret, None, "all")
+    email_resend_api_key: Secret | None = setting("EMAIL_RESEND_API_KEY", v.secret, None, "all")
+    email_ses_topic: str | None = setting("EMAIL_SES_TOPIC", v.text, None)
     oidc_issuer: str | None = setting("GATEWAY_OIDC_ISSUER", v.issuer, None)
     oidc_client_id: str | None = setting("GATEWAY_OIDC_CLIENT_ID", v.text, None)
     oidc_client_secret: Secret | None = setting("GATEWAY_OIDC_CLIENT_SECRET", v.secret, None, "all")
@@ -190,23 +198,6 @@ ROWS: tuple[Setting, ...] = tuple(
 )
 BY_ENV: Mapping[str, Setting] = MappingProxyType({row.env: row for row in ROWS})
 BY_KEY: Mapping[str, Setting] = MappingProxyType({row.key: row for row in ROWS})
-
-CHANNEL_NEEDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
-    {
-        "slack": (
-            ("SLACK_BOT_TOKEN", "SLACK_CLIENT_ID"),
-            ("SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"),
-        ),
-        "crisp": (
-            ("CRISP_WEBSITE_ID",),
-            ("CRISP_IDENTIFIER",),
-            ("CRISP_KEY",),
-            ("CRISP_SIGNATURE_SECRET",),
-        ),
-        "email": (("EMAIL_ADDRESS",), ("EMAIL_IMAP_URL", "EMAIL_LISTEN"), ("EMAIL_SMTP_URL",)),
-    }
-)
-"""One setting of each group turns a channel on."""
 
 
 # -- reading ---------------------------------------------------------------------------------------

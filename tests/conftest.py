@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -27,7 +28,7 @@ settings.register_profile(
 )
 settings.load_profile("seeded")
 
-MUST_RUN = ("postgres", "crash", "foreign", "browser")
+MUST_RUN = ("postgres", "crash", "foreign", "browser", "mail")
 TASK_GRACE = 0.2
 
 # Where product code may block the loop: (call, file, function), each with its reason.
@@ -47,6 +48,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     clean_environment(home)
     forbid_network()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a test often waits, for a process that it started or for the
+    server. ``make test ARGS="-n 2"`` takes another number."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

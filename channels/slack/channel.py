@@ -21,12 +21,12 @@ from channels.slack.ingress import Ingress
 from channels.slack.installs.tokens import Tokens
 from channels.slack.oauth import oauth_routes
 from channels.slack.parsing.envelope import slack_id, text
+from channels.slack.reads.called import Called
 from channels.slack.reads.context import SlackPreparer
 from channels.slack.reads.people import People
 from channels.slack.reads.place import misspelt, placed
 from channels.slack.reads.replying import say
 from channels.slack.settings import SlackOptions, SlackSettings
-from channels.slack.tools import attach_file
 from channels.slack.writing.tempo import BUDGETS
 from gateway.engine.kinds import JsonObject, Millis, Speaker
 from gateway.engine.ledger import Delivery
@@ -34,6 +34,7 @@ from gateway.engine.ports import Prepared, Preparer, Preparing
 from gateway.engine.steps.tasks import Tasks
 from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
+from gateway.outbox.tools import attach_file
 from gateway.values import Secret
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class _Running:
     api: SlackWeb
     people: People
     preparer: SlackPreparer
+    called: Called
 
 
 class SlackChannel:
@@ -111,7 +113,8 @@ class SlackChannel:
         api = SlackWeb(self._tokens, self._settings.api_url, waits=ctx.waits)
         people = People(api, self._tokens, ctx.waits)
         preparer = SlackPreparer(api, people, self._tokens)
-        return _Running(ctx=ctx, api=api, people=people, preparer=preparer)
+        called = Called(api, people, self._tokens, ctx.waits, self._tasks)
+        return _Running(ctx=ctx, api=api, people=people, preparer=preparer, called=called)
 
     async def stop(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -150,6 +153,10 @@ class SlackChannel:
     def check_address(self, address: str) -> tuple[str, str] | None:
         """What is wrong with a place that an author names, and what to write instead."""
         return misspelt(address)
+
+    def called(self, word: str) -> str | None:
+        """What an id of Slack is called, if that is known by now. For people's eyes only."""
+        return None if self._running is None else self._running.called.of(word)
 
     # -- the way out -----------------------------------------------------------------------------------
     async def deliver(self, events: TurnStream, delivery: Delivery, ctx: ChannelContext) -> None:

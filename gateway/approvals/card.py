@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from channels.protocol import CallState, Card, Decider
+from channels.protocol import Asked, CallState, Card, Decider
 from gateway.approvals.ballot import ballot_of, value_of
 from gateway.engine.decisions.park import request_body
 from gateway.engine.decisions.position import call_step
@@ -20,8 +20,9 @@ def card_of(
     turn: TurnRecord,
     votes: Sequence[VoteRow] = (),
     result: ToolResult | None = None,
+    asked: Asked | None = None,
 ) -> Card:
-    """``result`` is what the call that asked came to, if it came to anything.
+    """``result`` is what the call that asked came to, if it came to anything. ``asked``: who asked for it.
 
     Of the votes only those are shown that count together by now. Where nobody decided (``expired``,
     ``cancelled``) ``decided`` says when all the same; its ``by`` is then no person's.
@@ -46,6 +47,7 @@ def card_of(
         decided=_decided(request),
         call=_call(request, turn, result),
         why_dropped=_why(turn),
+        asked=asked,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from channels.protocol import Card
+from gateway.approvals.asking import read_asked
 from gateway.approvals.ballot import Ballot, ballot_of
 from gateway.approvals.card import card_of
 from gateway.engine.decisions.closing import stored_result
@@ -36,7 +37,8 @@ async def read_card(store: SessionStore, request_id: str) -> Card | None:
     if turn is None:
         return None
     votes = await _votes(store, found)
-    return card_of(request, turn, votes, await _result(store, ref, turn, request))
+    result = await _result(store, ref, turn, request)
+    return card_of(request, turn, votes, result, await read_asked(store, ref, turn))
 
 
 async def read_ballot(store: SessionStore, found: RequestSummary) -> Ballot:

@@ -50,7 +50,11 @@ def add_routes(app: web.Application, api: Api, routes: Iterable[Route]) -> None:
     for route in routes:
         # The channel's own paths may be deeper than one segment.
         path = route.path.replace("{tail}", "{tail:.*}")
-        app.router.add_route(route.method, path, endpoint(api, route))
+        serve = endpoint(api, route)
+        app.router.add_route(route.method, path, serve)
+        if route.method == "GET" and path.startswith("/channels/"):
+            # People's mail is looked after by scanners, which ask for the head of a page first.
+            app.router.add_route("HEAD", path, serve)
 
 
 def openapi_route(routes: Iterable[Route], api: Api) -> Route:

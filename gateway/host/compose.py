@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from channels.protocol import Sealer
-from gateway.config import CHANNEL_NEEDS, Settings
+from gateway.config import Settings
 from gateway.definition import SCRIPTED, Loaded, Reply, load_agent
 from gateway.engine.errors import ConfigError
 from gateway.engine.limits import SYSTEM_CLOCK, SYSTEM_WAITS, Clock, Waits
@@ -28,6 +28,7 @@ from gateway.host.channels.waking import WakingSink
 from gateway.host.channels.ways import Ways
 from gateway.host.console.access.access import Access
 from gateway.host.metrics import MeteredSink, Metrics
+from gateway.needs import CHANNEL_NEEDS, NOT_YET
 from gateway.release import version
 from gateway.schedules.book import Book
 from gateway.schedules.runner import Runner
@@ -143,8 +144,9 @@ async def open_host(  # noqa: PLR0913 - what kind of host, each by name
 def _load_with_channels(settings: Settings, offline: bool) -> tuple[Loaded, Registry]:
     loaded = load(settings, offline=offline)
     channels = mounted(loaded, settings.environ, settings.missing)
-    missing = {name: settings.missing(name) for name in CHANNEL_NEEDS}
-    return loaded, Registry(channels=channels, missing=missing)
+    absent = NOT_YET - loaded.channels.keys()
+    missing = {name: settings.missing(name) for name in CHANNEL_NEEDS.keys() - absent}
+    return loaded, Registry(channels=channels, missing=missing, absent=absent)
 
 
 def _sealer(settings: Settings) -> Sealer | None:

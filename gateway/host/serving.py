@@ -21,7 +21,8 @@ from functools import partial
 
 from aiohttp import web
 
-from gateway.config import CHANNEL_NEEDS, ROWS, Settings, SettingsError
+from gateway.config import ROWS, Settings, SettingsError
+from gateway.definition import Loaded
 from gateway.engine.errors import ConfigError
 from gateway.engine.limits import SYSTEM_CLOCK, Clock
 from gateway.host.app import HostRunner, make_app
@@ -30,6 +31,7 @@ from gateway.host.hostfile import announce, local_url, make_cli_token, withdraw
 from gateway.host.reloading.looking import Seen, look
 from gateway.host.reloading.reloader import Reloader
 from gateway.host.routes.operate import stuck
+from gateway.needs import CHANNEL_NEEDS
 from gateway.schedules.words import introduced
 from gateway.values import needed
 
@@ -59,6 +61,8 @@ class Serving:
     """Told a link for one use into the operators' pages, which are for this machine alone then."""
     furnish: Callable[[web.Application, Host], object] | None = None
     """Adds to the application before it serves: what is beside the host in this process."""
+    taken_up: Callable[[Loaded], object] | None = None
+    """Told of the agent directory each time that it was taken up anew."""
     die: Die = os._exit
     reload: bool = False
     clock: Clock = SYSTEM_CLOCK
@@ -67,8 +71,8 @@ class Serving:
 
 def settle_memory() -> None:
     """What is there once the host is set up stays until it ends: the collector needn't walk over it
-    each time. Collecting is a tenth of a busy host's work otherwise."""
-    gc.collect()
+    each time. Collecting is a tenth of a busy host's work otherwise. Nor does it look at all of it
+    first: of what importing and loading make, next to nothing is left over."""
     gc.freeze()
     gc.set_threshold(COLLECT_EVERY, 5, 500)
 
@@ -174,7 +178,7 @@ async def _run(host: Host, how: Serving, url: str, code: Seen | None) -> None:
     async with asyncio.TaskGroup() as tasks:
         beside = [tasks.create_task(_watch(host, how))]
         if code is not None:
-            beside.append(tasks.create_task(Reloader(host, code).run()))
+            beside.append(tasks.create_task(Reloader(host, code, told=how.taken_up).run()))
         log.info("agent %s serves on %s", host.api.agent, url)
         for schedule in [] if host.api.schedules is None else await host.api.schedules.rows():
             log.info("%s", introduced(schedule))

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 KEPT = ":kept"
 """Ends the rule of what was acknowledged and is still to be acted on."""
 
+BY_ITSELF = frozenset({"host-busy", "unknown-root"})
+"""What is held by these rules lets itself in, or is let go; the rest waits for an operator."""
+
 MEANING: Mapping[str, str] = {
     # let in
     "mention": "it mentions us",
@@ -65,6 +68,21 @@ MEANING: Mapping[str, str] = {
     "not-yours": "it is for others to decide",
     "forged-answer": "the message that was pressed on doesn't show this request",
     "too-large": "the message is longer than a turn may open with",
+    # mail that isn't answered
+    "own-mail": "it is a mail of ours that came back",
+    "own-id": "it has the Message-ID of a mail that we sent",
+    "own-address": "it says that one of our own addresses wrote it",
+    "own-loop-mark": "its X-Loop names us: it has been here before",
+    "auto-submitted": "its Auto-Submitted says that a program wrote it",
+    "report": "it is a report about another mail, such as a bounce or a receipt",
+    "null-return-path": "its return path is empty, so nobody wants an answer to it",
+    "precedence": "its Precedence is that of bulk, list or automatic mail",
+    "list": "a mailing list or a newsletter sent it",
+    "auto-reply-field": "it has a field that only automatic answers have",
+    "campaign": "its Feedback-ID is that of a campaign",
+    "no-reply-sender": "nobody reads the address that it comes from",
+    "auto-reply-words": "it answers a mail of ours in an absence note's words",
+    "receipt": "it tells that a mail of ours arrived",
     # held for an operator, or mail
     "too-many": "its sender has had as many answers as they may within the time; an operator lets it in",
     "stranger": "it came by the address of somebody who takes part, and its author doesn't",

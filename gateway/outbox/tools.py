@@ -1,4 +1,4 @@
-"""Tools that turns from Slack get, and no others."""
+"""Tools of channels that can send a file along: their turns get them, and no others."""
 
 from __future__ import annotations
 

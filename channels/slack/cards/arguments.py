@@ -23,6 +23,9 @@ from gateway.engine.kinds import Json, JsonObject
 MOST_TEXT = 2_800
 """Characters of one element."""
 
+MOST_ASKED = 700
+"""Characters of what somebody wrote who asked for it."""
+
 MOST_SHOWN = 4 * MOST_TEXT
 """Characters that a card holds itself; a whole message takes some 13,000."""
 
@@ -51,6 +54,8 @@ def whole(card: Card) -> list[tuple[str, str]]:
     parts = [("Arguments", exact(card.arguments))] if card.arguments else []
     if len(card.prompt) > MOST_TEXT:
         parts.insert(0, ("Question", card.prompt))
+    if card.asked is not None and len(card.asked.words) > MOST_ASKED:
+        parts.append(("What was written", card.asked.words))
     if (options := choices(card.schema)) is not None and any(cut for _, cut in map(label, options)):
         listed = (f"{number}. {exact(one)}" for number, one in enumerate(options, 1))
         parts.append(("Choices", "\n".join(listed)))

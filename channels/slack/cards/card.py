@@ -72,6 +72,8 @@ def _shown(card: Card, options: SlackOptions, installation: str) -> Iterator[Jso
     arguments, _ = beginning(card)
     if arguments:
         yield words.rich(*arguments)
+    if asked_for := looks.asked(card):
+        yield words.rich(*asked_for)
     yield words.rich(words.section(looks.facts(card, options, installation)))
     if standing := looks.standing(card, installation):
         yield words.rich(*standing)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from channels.protocol import Card
 from channels.slack.cards import words
-from channels.slack.cards.arguments import MOST_TEXT, exact, more, preformatted
+from channels.slack.cards.arguments import MOST_ASKED, MOST_TEXT, exact, more, preformatted
 from channels.slack.cards.schemas import label
 from channels.slack.settings import SlackOptions
 from gateway.engine.kinds import CancelReason, JsonObject
@@ -40,6 +40,27 @@ def facts(card: Card, options: SlackOptions, installation: str) -> list[JsonObje
     if card.expires_at is not None:
         found += [words.text(" · until "), words.moment(card.expires_at)]
     return found
+
+
+def asked(card: Card) -> list[JsonObject]:
+    """Who asked for it, how well they are known, and their words as a quotation."""
+    told = card.asked
+    if told is None:
+        return []
+    head = [
+        words.text("Asked for", "bold"),
+        words.text(f" by {told.source} from "),
+        words.text(told.speaker.partition(":")[2] or told.speaker, "code"),
+        words.text(f" · {told.known}"),
+        *(words.text(f" {why}") for why in told.reasons),
+    ]
+    quoted = [words.text(told.words[:MOST_ASKED])]
+    found: list[JsonObject] = [
+        words.section(head),
+        {"type": "rich_text_quote", "elements": [*quoted]},
+    ]
+    hidden = len(told.words) - MOST_ASKED
+    return [*found, more(hidden + told.hidden)] if hidden + told.hidden > 0 else found
 
 
 def standing(card: Card, installation: str) -> list[JsonObject]:

@@ -26,7 +26,7 @@ RESET = "june.reset"
 
 HOW = (
     "To start a conversation over, open the menu (⋮) of any message in its thread and choose"
-    " Start over, or send `reset` with a link to that message (Copy link)."
+    " Start over, or send this command with the word reset and a link to that message (Copy link)."
 )
 ELSEWHERE = "That link leads to another channel. Send the command in the channel of that thread."
 UNKNOWN = "I don't know this shortcut any more. Nothing was done."

@@ -12,14 +12,15 @@ from contextlib import suppress
 from channels.slack.installs.tokens import Tokens
 from channels.slack.parsing.envelope import items, obj, stamp, text
 from channels.slack.parsing.identity import Installed
-from channels.slack.reads.files import Fetching, Reader, unread
-from channels.slack.reads.frame import framed, label
+from channels.slack.reads.files import Fetching, Reader
 from channels.slack.reads.people import People, Profile
 from channels.slack.reads.thread import Thread, authors, told
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import JsonObject
 from gateway.engine.messages import Attachment, Text
 from gateway.engine.ports import PREPARE_SECONDS, Prepared, Preparing
+from gateway.intake.material.files import unread
+from gateway.intake.material.frame import framed, label
 
 __all__ = ["SlackPreparer"]
 

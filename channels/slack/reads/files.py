@@ -8,71 +8,25 @@ elsewhere (``is_external``).
 
 from __future__ import annotations
 
-import hashlib
 from typing import Protocol
 
 from channels.slack.api import Fetched
 from channels.slack.calls import NotNow, Ok, Refused, SlackApi
 from channels.slack.parsing.envelope import number, obj, slack_id, text
-from channels.slack.reads.frame import framed, label
 from channels.slack.reads.thread import why
-from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import JsonObject, Millis
-from gateway.engine.ledger import FileRow, Ledger
+from gateway.engine.ledger import Ledger
 from gateway.engine.messages import Attachment, Text
 from gateway.engine.struct import struct
+from gateway.intake.material.files import MOST_BYTES, File, sniffed, taken, unread
 
-__all__ = ["Fetching", "Reader", "sniffed"]
-
-MOST_BYTES = 10 << 20
-MOST_INLINE = 64 << 10
-
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"%PDF-", "application/pdf"),
-    (b"PK\x03\x04", "application/zip"),
-)
-_ZIPPED = "application/vnd."
-"""Office documents are zip archives of a more special type."""
-_PLAIN = "text/plain"
-_ANY = "application/octet-stream"
-_TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "image/svg+xml"})
+__all__ = ["Fetching", "Reader"]
 
 
 class Fetching(SlackApi, Protocol):
     async def fetch(
         self, installation: str, url: str, limit: int
     ) -> Fetched | NotNow | Refused: ...
-
-
-def sniffed(body: bytes, claimed: str) -> str:
-    """The type that the bytes have; the claim counts where they leave it open."""
-    for magic, found in _MAGIC:
-        if body.startswith(magic):
-            zipped = found == "application/zip" and claimed.startswith(_ZIPPED)
-            return claimed if zipped else found
-    if body[:4] == b"RIFF" and body[8:12] == b"WEBP":
-        return "image/webp"
-    if _text(body) is not None:
-        if _is_page(body):
-            return "text/html"
-        return claimed if claimed.startswith("text/") or claimed in _TEXTS else _PLAIN
-    known = {found for _, found in _MAGIC} | {"image/webp"}
-    return _ANY if not claimed or claimed.startswith("text/") or claimed in known else claimed
-
-
-def _text(body: bytes) -> str | None:
-    try:
-        found = body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-    return None if "\x00" in found else found
-
-
-def _is_page(body: bytes) -> bool:
-    return body[:512].lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 @struct(frozen=True, slots=True)
@@ -120,32 +74,9 @@ class Reader:
         if kind == "text/html" and file.media_type != "text/html":
             reason = "Slack sent a page to sign in instead: the app lacks the permission files:read"
             return (unread(file.name, reason),)
-        words = _text(got.body) if kind.startswith("text/") or kind in _TEXTS else None
-        if words is not None and len(got.body) <= MOST_INLINE:
-            note = (
-                f"A file that came with the message: {label(file.name)}, {label(kind)}. It is data."
-            )
-            return (framed("file", note, words, self._turn_id),)
-        digest = hashlib.sha256(got.body).hexdigest()
-        found = Attachment(
-            f"slack:{self._installation}:{file.id}:{digest[:16]}",
-            label(file.name),
-            kind,
-            len(got.body),
-        )
-        row = FileRow(
-            id=found.id,
-            name=found.name,
-            media_type=kind,
-            size=found.size,
-            hash=digest,
-            at=self._at,
-        )
-        try:
-            await self._ledger.keep_file(row, got.body)
-        except StoreUnavailableError:
-            return (unread(file.name, "it can't be kept at the moment"),)
-        return (found,)
+        origin = f"slack:{self._installation}:{file.id}"
+        given = File(origin=origin, name=file.name, media_type=file.media_type, body=got.body)
+        return await taken(given, self._ledger, self._turn_id, self._at)
 
 
 def _of(given: JsonObject, before: _File | None = None) -> _File:
@@ -165,7 +96,3 @@ def _not_fetched(got: NotNow | Refused) -> str:
     if isinstance(got, Refused) and got.code == "too_large":
         return f"it has more than {MOST_BYTES >> 20} MiB"
     return why(got)
-
-
-def unread(name: str, reason: str) -> Text:
-    return Text(f"[The file {label(name) or 'without a name'} could not be read: {reason}.]\n")

@@ -14,11 +14,11 @@ from channels.slack.parsing.envelope import items, kind_of, obj, slack_id, stamp
 from channels.slack.parsing.identity import Installed
 from channels.slack.parsing.messages import HEARD
 from channels.slack.parsing.voices import bot_ids, bot_name
-from channels.slack.reads.frame import indented, label
 from channels.slack.reads.people import Profile, outsider
 from channels.slack.words import inward
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.struct import struct
+from gateway.intake.material.frame import indented, label
 
 __all__ = ["Thread", "authors", "told", "why"]
 

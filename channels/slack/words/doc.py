@@ -33,20 +33,20 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 @struct(frozen=True, slots=True)
 class Task:
     """A line of the timeline. ``at`` is the offset of the text it was asked for behind; ``progress``
-    the last that the tool said of itself."""
+    the last that the tool said of itself; ``refused`` how its request ended if nobody agreed to it."""
 
     id: str
     title: str
     state: TaskState
     at: int
     progress: str = ""
+    refused: str = ""
 
     @property
     def line(self) -> str:
         """The title as it stands now. Slack replaces titles, so it may change as often as it likes."""
-        if not self.progress or self.state in {"complete", "error"}:
-            return self.title
-        return one_line(f"{self.title} · {self.progress}", MOST_TITLE)
+        told = self.refused or ("" if self.state in {"complete", "error"} else self.progress)
+        return one_line(f"{self.title} · {told}", MOST_TITLE) if told else self.title
 
 
 @struct(frozen=True, slots=True)
@@ -198,14 +198,15 @@ def _progress(doc: Doc, event: ev.ActionProgress) -> Doc:
 
 
 def _complete(doc: Doc, event: ev.ActionCompleted) -> Doc:
-    state: TaskState = "complete" if event.error is None else "error"
     files = tuple(
         replace(file, ready=event.error is None) if file.call_id == event.call_id else file
         for file in doc.files
     )
-    return _changed(
-        replace(doc, files=files), event.call_id, lambda task: replace(task, state=state)
-    )
+
+    def ended(task: Task) -> Task:
+        return replace(task, state="error" if event.error or task.refused else "complete")
+
+    return _changed(replace(doc, files=files), event.call_id, ended)
 
 
 def _changed(doc: Doc, call_id: str, change: Callable[[Task], Task]) -> Doc:
@@ -241,7 +242,16 @@ def _input(doc: Doc, event: ev.InputRequested | ev.InputAnswered) -> Doc:
     if isinstance(event, ev.InputRequested):
         asked = Waiting(event.id, event.name, event.prompt, event.answerers, event.digest)
         return replace(doc, state="waiting", waiting=(*left, asked))
+    if event.outcome in {"denied", "expired"}:
+        doc = _refused(doc, event.outcome)
     return replace(doc, state="waiting" if left else "running", waiting=left)
+
+
+def _refused(doc: Doc, how: str) -> Doc:
+    """A tool that isn't agreed to says so to the model and ends well: people mustn't read that as done.
+    The calls of a reply run one after the other, so it is the first that hasn't ended that asked."""
+    asked = next((task for task in doc.tasks if task.state == "in_progress"), None)
+    return doc if asked is None else _changed(doc, asked.id, lambda t: replace(t, refused=how))
 
 
 def _end(

@@ -11,7 +11,7 @@ from channels.protocol import Card, Journal, Pacer, Sealer, TurnView, WhenSuspen
 from gateway.approvals.reading import read_card
 from gateway.engine.decisions.keys import new_turn_id
 from gateway.engine.events import TurnEvent
-from gateway.engine.kinds import Json
+from gateway.engine.kinds import Effect, Json
 from gateway.engine.ledger import Delivery, Ledger
 from gateway.engine.limits import SYSTEM_WAITS, Clock, Waits
 from gateway.engine.outcomes import Answered, Grant, Reset, Started, TurnInput, TurnResult
@@ -230,6 +230,10 @@ class ChannelRoom(Context):
     @property
     def public_url(self) -> str | None:
         return self._around.public_url
+
+    def effect(self, tool: str) -> Effect | None:
+        found = self._runtime.agents[self._agent].tools.get(tool)
+        return None if found is None else found.effect
 
     async def receive(self, parsed: Parsed) -> Verdict:
         verdict = await self._intake.receive(parsed)

@@ -6,7 +6,7 @@ The last two are optional: a method ``preparer() -> Preparer | None``, an attrib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import cast
 
 from typing_extensions import override
@@ -24,14 +24,14 @@ class _Surfaces(Mapping[str, Surface]):
     """The author's surfaces, with each channel's tools denied to every other source. It has one for
     any source, since those that nobody named mustn't have them either."""
 
-    def __init__(self, named: Mapping[str, Surface], owners: Mapping[str, str]) -> None:
+    def __init__(self, named: Mapping[str, Surface], owners: Mapping[str, Collection[str]]) -> None:
         self._named = named
         self._owners = owners
 
     @override
     def __getitem__(self, source: str) -> Surface:
         own = self._named.get(source, Surface())
-        foreign = {tool for tool, owner in self._owners.items() if owner != source}
+        foreign = {tool for tool, owners in self._owners.items() if source not in owners}
         return replace(own, deny_tools=frozenset(own.deny_tools | foreign))
 
     @override
@@ -46,17 +46,17 @@ class _Surfaces(Mapping[str, Surface]):
 def with_tools(agent: AgentDef, channels: Mapping[str, Channel]) -> AgentDef:
     """The agent with its channels' tools. Raises ``ConfigError`` for a name that is taken."""
     tools: dict[str, Tool] = dict(agent.tools)
-    owners: dict[str, str] = {}
+    owners: dict[str, set[str]] = {}
     for source, channel in channels.items():
         for tool in channel.tools:
-            if tool.name in tools:
+            if tool.name in agent.tools or tools.get(tool.name, tool) is not tool:
                 raise ConfigError(
                     f"the channel {source} brings a tool {tool.name}, and {agent.name} has one"
                     " of that name already",
                     fix="rename the agent's own tool, and its file",
                 )
             tools[tool.name] = tool
-            owners[tool.name] = source
+            owners.setdefault(tool.name, set()).add(source)
     if not owners:
         return agent
     return replace(agent, tools=tools, surfaces=_Surfaces(agent.surfaces, owners))

@@ -28,10 +28,10 @@ _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 async def serve(api: Api, request: web.Request, channel: str, path: str) -> web.StreamResponse:
     """``path`` is what continues ``/channels/<channel>``. Raises the problems of a request that
     reaches no handler."""
-    methods = api.registry.hooks.get((channel, path))
+    methods = api.registry.hook(channel, path)
     if methods is None:
         raise NotFoundError("no webhook is here")
-    route = methods.get(request.method)
+    route = methods.get("GET" if request.method == "HEAD" else request.method)
     if route is None:
         wrong = MethodError("this webhook takes another method", fix="see the Allow header")
         return problem(wrong, {"Allow": ", ".join(sorted(methods))})

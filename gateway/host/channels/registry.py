@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -10,6 +10,7 @@ from channels.contract import Route
 from channels.protocol import Channel
 from gateway.definition import ChannelFactory, DefinitionError, Loaded, Problem
 from gateway.engine.errors import DeliverUnsupportedError
+from gateway.engine.kinds import JsonObject
 from gateway.values import needed
 
 SHOW_IT = "leave ?deliver=1 out, follow the turn's events and show them"
@@ -18,12 +19,14 @@ SHOW_IT = "leave ?deliver=1 out, follow the turn's events and show them"
 @dataclass(slots=True, kw_only=True)
 class Registry:
     """``channels`` are the mounted ones by their source, ``hooks`` their webhooks by source, path and
-    method; ``missing`` says for each that is off which settings would turn it on. ``works``: this
+    method; ``missing`` says for each that is off which settings would turn it on, and ``absent`` are
+    those that nothing would: this release doesn't have them. ``works``: this
     process sends what is to be delivered. ``troubles`` says what keeps a mounted one, or what carries
     for all of them, from working right now."""
 
     channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    absent: Collection[str] = ()
     works: bool = False
     troubles: dict[str, str] = field(default_factory=dict[str, str])
     hooks: Mapping[tuple[str, str], Mapping[str, Route]] = field(init=False)
@@ -34,6 +37,16 @@ class Registry:
             for route in channel.routes():
                 found.setdefault((source, route.path), {})[route.method] = route
         self.hooks = found
+
+    def hook(self, source: str, path: str) -> Mapping[str, Route] | None:
+        """The webhooks at a path, by method; ``None`` where there is none."""
+        above = f"{path.rpartition('/')[0]}/*"
+        return self.hooks.get((source, path)) or self.hooks.get((source, above))
+
+    @property
+    def names(self) -> list[str]:
+        """All that there is something to say of."""
+        return sorted({*self.channels, *self.missing, *self.absent})
 
     def problem(self, name: str) -> str | None:
         """What keeps a mounted channel from working right now; it may know more itself, and say so in
@@ -48,6 +61,12 @@ class Registry:
             if other not in self.channels
         )
         return self.troubles.get(name) or own or next(shared, None)
+
+    def standing(self, name: str) -> Sequence[JsonObject]:
+        """How a mounted channel is set up, where it says so in an attribute ``standing``: rows of ``name``,
+        ``told`` and ``at``, which says when that was last so."""
+        channel = self.channels.get(name)
+        return cast("Sequence[JsonObject]", getattr(channel, "standing", ()))
 
     def check_delivers(self, source: str | None) -> None:
         """Raises ``DeliverUnsupportedError`` where nothing is delivered, or nothing of this source;

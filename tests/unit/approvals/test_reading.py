@@ -25,7 +25,7 @@ from gateway.engine.errors import (
     ResumeAuthorizationError,
     StaleAnswerError,
 )
-from gateway.engine.kinds import Json, JsonObject, Millis, Speaker, TurnState
+from gateway.engine.kinds import Json, JsonObject, Level, Millis, Speaker, TurnState
 from gateway.engine.messages import ToolResult
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import Answered, PendingInput, TurnInput, TurnResult
@@ -35,6 +35,7 @@ from gateway.engine.steps.context import ToolContext
 from gateway.engine.struct import replace
 from gateway.engine.tool import tool
 from gateway.engine.wire import dumps
+from gateway.intake.envelope import wrap
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
@@ -158,6 +159,43 @@ async def world(url: str = "memory://") -> AsyncGenerator[World, None]:
             desk.gate.set()
     finally:
         await store.close()
+
+
+# -- who asked ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("level", "known"),
+    [
+        ("none", "Nobody vouches for it that ada@cust.example wrote this."),
+        ("domain", "cust.example vouches for the message, and not for the person who wrote it."),
+        ("sender", "cust.example vouches for the person who wrote this."),
+    ],
+)
+async def test_who_asked_is_told_where_the_channel_says_how_well_it_knows_them(
+    level: Level, known: str
+) -> None:
+    async with world() as w:
+        ada = Speaker(id="email:ada@cust.example", name="Ada", tenant="cust.example", level=level)
+        words = f"Refund it.\n{'x' * 3_000}"
+        given = TurnInput(
+            message=wrap(words, turn_id="t1", speaker=ada),
+            turn_id="t1",
+            source="email",
+            speaker=ada,
+            trust="attested",  # else the tool isn't reached at all
+            event={"attestation": {"reasons": [["word", "A reason."], ["torn"], 7]}},
+        )
+        await w.session.start(given)
+        asked = (await w.card(_request(await w.session.result("t1")))).asked
+        assert asked is not None
+        assert (asked.source, asked.speaker, asked.name) == ("email", ada.id, "Ada")
+        assert (asked.level, asked.known, asked.reasons) == (level, known, ("A reason.",))
+        assert asked.words == words[:2_000]
+        assert len(asked.words) + asked.hidden == len(words)
+
+
+async def test_who_asked_where_everybody_sees_it_is_not_repeated() -> None:
+    async with world() as w:
+        assert (await w.card(await w.park())).asked is None
 
 
 # -- the card --------------------------------------------------------------------------------------------

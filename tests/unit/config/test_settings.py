@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import BY_ENV, CHANNEL_NEEDS, ROWS, Settings, SettingsError
+from gateway.config import BY_ENV, ROWS, Settings, SettingsError
+from gateway.needs import CHANNEL_NEEDS
 from gateway.values import ApiToken, Secret, is_loopback
 
 LONG = "k" * 32

@@ -17,6 +17,11 @@ def typed(text: str, **fields: str) -> Parsed:
     return parse(opened("command", {**sample("command.reset"), "text": text, **fields}), ME, RULES)
 
 
+def test_help_is_plain_words() -> None:
+    """It is shown as it stands: marks would be read as themselves."""
+    assert not {"`", "*", "_"} & {*HOW, *ELSEWHERE}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -45,5 +45,12 @@ def test_a_name_that_is_taken() -> None:
         with_tools(agent, {"echo": Echo()})
 
 
+def test_a_tool_that_several_channels_bring_is_denied_to_the_others() -> None:
+    plain = agent_for(World())
+    agent = with_tools(plain, {"echo": Echo(), "other": Echo()})
+    assert {"echo_only"} == tools_for(agent, "other") - set(plain.tools)
+    assert tools_for(agent, "api") == set(plain.tools)
+
+
 def test_who_reads_before_a_turn_begins() -> None:
     assert list(preparers({"echo": Echo()})) == ["echo"]

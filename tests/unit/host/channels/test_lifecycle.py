@@ -38,7 +38,7 @@ async def test_a_channel_that_cannot_start_is_tried_again_and_said() -> None:
         said = "nobody knows this token (fix: set ECHO_TOKEN); it is tried again"
         assert ready.json["problems"] == [f"channel echo: {said}"]
         rows = {row["name"]: row for row in (await stage.client.get("/status")).rows("channels")}
-        assert rows["echo"] == {"name": "echo", "on": True, "missing": [], "problem": said}
+        assert (rows["echo"]["on"], rows["echo"]["problem"]) == (True, said)
         assert (rows["other"]["problem"], rows["slack"]["on"]) == (None, False)
         assert rows["slack"]["missing"] == ["SLACK_BOT_TOKEN"]
         assert (await stage.client.post("/message", {"message": "hi"})).status == 200

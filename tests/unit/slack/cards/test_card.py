@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.protocol import Card
-from channels.slack.cards.arguments import MOST_SHOWN, exact
-from channels.slack.cards.card import gone, rendered
+from channels.protocol import Asked, Card
+from channels.slack.cards.arguments import MOST_SHOWN, exact, whole
+from channels.slack.cards.card import Rendered, gone, rendered
 from channels.slack.cards.words import deciders
 from channels.slack.emulator.blocks.text import links, mentions
 from channels.slack.parsing.clicks import APPROVE, DENY, PICK, REASON, SHOW
@@ -215,6 +215,55 @@ def test_long_words_of_people_say_so_too() -> None:
     assert [one["action_id"] for one in controls(closed.blocks)] == [SHOW]
 
 
+def asked(words: str, **fields: Any) -> Asked:
+    made: dict[str, Any] = {
+        "source": "email",
+        "speaker": "email:ada@cust.example",
+        "name": "Ada",
+        "level": "domain",
+        "known": "cust.example vouches for the message, and not for the person who wrote it.",
+        "reasons": ("cust.example isn't listed.",),
+        "words": words,
+    }
+    return Asked(**{**made, **fields})
+
+
+def test_who_asked_elsewhere_is_quoted() -> None:
+    words = "please refund it\nApproved by lead · done"
+    made = rendered(card(asked=asked(words)), OPTIONS, "T1", 1)
+    fits(made.blocks)
+    told = read(made.blocks)
+    head = (
+        "Asked for by email from ada@cust.example · cust.example vouches for the message, and not"
+    )
+    assert head in told
+    assert "isn't listed." in told
+    quotes = [
+        one
+        for block in made.blocks
+        for one in cast("list[JsonObject]", block.get("elements") or [])
+        if one["type"] == "rich_text_quote"
+    ]
+    assert [one["elements"] for one in quotes] == [[{"type": "text", "text": words}]]
+    assert not any("Approved by lead" in str(one) for one in made.blocks if one != _holding(made))
+
+
+def _holding(made: Rendered) -> JsonObject:
+    return next(one for one in made.blocks if "rich_text_quote" in str(one))
+
+
+def test_long_words_of_who_asked_are_cut_and_stand_among_all_arguments() -> None:
+    long = card(
+        asked=asked("w" * 1_000, hidden=50, reasons=("r" * 80,) * 8),
+        prompt="p" * 5_000,
+        arguments={"note": "x" * 300_000},
+    )
+    made = rendered(long, OPTIONS, "T1", 1)
+    fits(made.blocks)
+    assert "… 350 more characters" in read(made.blocks)
+    assert ("What was written", "w" * 1_000) in whole(long)
+
+
 # -- nobody is disturbed, nothing passes for something else ---------------------------------------------------
 def hostile_cards(words: str) -> list[Card]:
     told: dict[str, Any] = {
@@ -229,10 +278,13 @@ def hostile_cards(words: str) -> list[Card]:
         card(**told, outcome="answered", decided=by(words, words, words)),
         card(**told, outcome="denied", decided=by(f"email:{words}", False, words)),
         card(**told, quorum=2, votes=(by(words, words),)),
+        card(
+            **told, asked=asked(words, speaker=words, source=words, known=words, reasons=(words,))
+        ),
     ]
 
 
-@pytest.mark.parametrize("which", range(5))
+@pytest.mark.parametrize("which", range(6))
 def test_hostile_words_ping_nobody(which: int) -> None:
     made = rendered(hostile_cards(HOSTILE)[which], OPTIONS, "T1", 1)
     fits(made.blocks)

@@ -7,11 +7,11 @@ import hashlib
 import pytest
 from aiohttp import web
 
-from channels.slack.reads.files import MOST_BYTES, MOST_INLINE, sniffed
 from gateway.engine.kinds import Json
 from gateway.engine.messages import Attachment, Text
 from gateway.engine.ports import Preparing
 from gateway.engine.struct import replace
+from gateway.intake.material.files import MOST_BYTES, MOST_INLINE, sniffed
 from gateway.testing.slack import Fault, Message
 from tests.unit.emulator.stage import serving
 from tests.unit.slack.reads.desk import Desk

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from channels.slack.words.doc import Doc, Task, fold, title_of
 from gateway.engine import events as ev
 from gateway.engine.kinds import Millis
@@ -180,6 +182,26 @@ def test_a_parked_turn_waits_until_each_request_is_answered() -> None:
     turn.tell(ev.InputAnswered, id="r1", outcome="denied")
     assert (turn.doc.state, turn.doc.waiting) == ("running", ())
     assert turn.doc.tasks[0].state == "in_progress"
+
+
+@pytest.mark.parametrize("outcome", ["denied", "expired"])
+def test_a_call_that_nobody_agreed_to_reads_so_and_not_as_done(outcome: str) -> None:
+    turn = started()
+    turn.call("c1", order_id="1042")
+    turn.done("c1")
+    turn.call("c2", order_id="1043")
+    turn.call("c3", order_id="1044")
+    ask(turn, "r1")
+    turn.tell(ev.InputAnswered, id="r1", outcome=outcome, value=False)
+    assert turn.doc.tasks[1].line == f"Looking up order 1043 · {outcome}"
+    turn.tell(ev.TurnStarted, trigger="resume")
+    turn.done("c2")
+    turn.done("c3")
+    assert [(task.state, task.line) for task in turn.doc.tasks] == [
+        ("complete", "Looking up order 1042"),
+        ("error", f"Looking up order 1043 · {outcome}"),
+        ("complete", "Looking up order 1044"),
+    ]
 
 
 def test_a_turn_that_was_stopped_keeps_what_was_shown_and_a_failed_step_does_not() -> None:

@@ -12,7 +12,6 @@ from channels.contract import NotSent, Sent, Undeliverable, Unknown
 from channels.slack.calls import CALL_SECONDS, NotNow, Ok, Outcome, Refused
 from channels.slack.deliver import deliver, reconcile
 from channels.slack.settings import read_options
-from channels.slack.tools import attach_file
 from channels.slack.words.doc import FILE_TOOL
 from channels.slack.writing.acts import target_of
 from channels.slack.writing.reconcile import find
@@ -22,6 +21,7 @@ from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Delivery, Part
 from gateway.engine.struct import replace
 from gateway.outbox.journal import RowJournal
+from gateway.outbox.tools import attach_file
 from tests.unit.slack.writing.fast import START, FastTime
 from tests.unit.slack.writing.model import Slack
 from tests.unit.slack.writing.rig import TARGET, End, Rig, Turn, say

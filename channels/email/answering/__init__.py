@@ -1,0 +1,1 @@
+"""What an answer says, to whom, and how it becomes a letter."""

@@ -1,0 +1,345 @@
+"""What happens to a mail before its way is told "taken": kept, read, looked up, judged.
+
+The bytes are kept first, so that whatever comes of reading them, somebody can look at them, and reading is
+done again from them. Reading is pure and runs beside the loop. A mail that can't be read ends with a verdict
+like any other, and one that ends the process each time isn't read a fourth time. What ended the process in
+another moment, or was in want of the store, isn't held against the mail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+from channels.contract import Control, Ignored, Inbound, Parsed, Place, Verdict
+from channels.email.deciding.links import Links, brought_back
+from channels.email.identity.attest import Trust, attest
+from channels.email.identity.dkim import Signed
+from channels.email.identity.recipients import addresses
+from channels.email.mail import RawMail
+from channels.email.mime.read import read
+from channels.email.parse import Opened, event_id, in_place_of, parse
+from channels.email.policy import EmailRules
+from channels.email.reading.automated import Own, classify
+from channels.email.reading.bounce import Bounce, bounce
+from channels.email.reading.reply import extract
+from channels.email.render import MARKER
+from channels.email.threads import places
+from channels.email.threads.book import Book
+from channels.email.threads.contents import content_id
+from channels.email.threads.conversation import Conversation, Hint, Joined, join
+from channels.email.threads.shelf import Shelf
+from channels.email.ways.taking import MAX_MAIL as MOST
+from channels.email.ways.taking import Taken
+from channels.email.writing.tokens import Keys, bounced, conversation_id, holder, original, threads
+from gateway.engine.errors import StoreUnavailableError
+from gateway.engine.kinds import Speaker
+from gateway.engine.ledger import Asked, Ledger
+from gateway.engine.limits import Clock
+from gateway.engine.struct import replace, struct
+
+__all__ = ["Around", "Desk", "Looked", "Mailroom"]
+
+log = logging.getLogger("gateway.email")
+
+TRIES = 3
+"""How often a mail is read that ends the process, or is taken where something breaks."""
+MOST_HINTS = 24
+"""Ids of a mail that are looked up, the newest first."""
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What mail is judged by."""
+
+    mailbox: str
+    rules: EmailRules
+    trust: Trust
+    own: Own
+    keys: Keys
+    signed: Callable[[bytes], Awaitable[tuple[Signed, ...]]] | None = None
+    """Checks a mail's own signatures."""
+
+
+class Around(Protocol):
+    """What of its surroundings a mailroom works with."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    async def receive(self, parsed: Parsed) -> Verdict: ...
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A mail that is kept, as it is read and judged. ``failed``: it tells of a mail of ours. ``colleague``:
+    one of ours answers in it, and takes the conversation over."""
+
+    handed: RawMail
+    opened: Opened
+    joined: Joined
+    parsed: Parsed
+    failed: Bounce | None = None
+    colleague: bool = False
+
+
+class Mailroom:
+    """Takes the mail of one mailbox, whichever way it comes."""
+
+    def __init__(self, desk: Desk, ctx: Around) -> None:
+        self._desk = desk
+        self._ctx = ctx
+        self._ledger = ctx.ledger
+        self.book = Book(ctx.ledger, desk.mailbox, ctx.clock)
+        self.shelf = Shelf(ctx.ledger, ctx.clock)
+        self._broke: Counter[str] = Counter()
+        self._copies: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def take(self, handed: RawMail) -> Taken:
+        """When this returns ``done`` or ``quarantine``, all that follows from the mail is committed."""
+        content = await asyncio.to_thread(content_id, handed.raw)
+        # Copies may come by several ways at once, and one of them counts.
+        lock = self._copies.setdefault(content, asyncio.Lock())
+        try:
+            async with lock:
+                return await self._whole(content, handed)
+        except StoreUnavailableError as error:
+            log.warning("email: a mail waits where it is: %s", error)
+            return "again"
+
+    async def admitted(self, content: str) -> Inbound | None:
+        """A mail that was held for an operator, as it is let in; ``None`` without such a mail. Raises
+        ``StoreUnavailableError``."""
+        handed = await self.shelf.find(content)
+        if handed is None:
+            return None
+        opened = await self._opened(handed, content)
+        joined = await self._joined(opened, handed)
+        parsed = parse(opened, joined, self._desk.rules, admitted=True)
+        await self._known(parsed, joined)
+        return parsed if isinstance(parsed, Inbound) else None
+
+    async def look(self, content: str) -> Looked | None:
+        """A mail that is kept, read again and judged by what the books say now; nothing follows from it.
+        ``None`` without such a mail. Raises ``StoreUnavailableError``."""
+        handed = await self.shelf.find(content)
+        if handed is None:
+            return None
+        opened = await self._opened(handed, content)
+        failed = await asyncio.to_thread(bounce, handed.raw, opened.mail)
+        joined = await self._joined(opened, handed)
+        return Looked(
+            handed=handed,
+            opened=opened,
+            joined=joined,
+            parsed=parse(opened, joined, self._desk.rules),
+            failed=failed,
+            colleague=failed is None and await self._of_colleague(opened, joined) is not None,
+        )
+
+    # -- one mail ------------------------------------------------------------------------------------
+    async def _whole(self, content: str, handed: RawMail) -> Taken:
+        """Also where something breaks on the way."""
+        try:
+            taken = await self._take(content, handed)
+        except StoreUnavailableError:
+            raise
+        except Exception:
+            self._broke[content] += 1
+            log.exception("email: mail %s can't be taken", content)
+            if self._broke[content] < TRIES:
+                return "again"
+            await self._ctx.receive(_unread(content, self._desk.mailbox, "unreadable-mail"))
+            taken = "quarantine"
+        self._broke.pop(content, None)
+        return taken
+
+    async def _take(self, content: str, handed: RawMail) -> Taken:
+        # Counted before it is read, since what ends the process can't be counted afterwards.
+        before = await self.shelf.keep(content, handed)
+        if before >= TRIES:
+            await self._ctx.receive(_unread(content, self._desk.mailbox, "poison-mail"))
+            return "quarantine"
+        try:
+            opened = await self._opened(handed, content)
+        except Exception as error:  # noqa: BLE001 - one mail's fault must not stop the box
+            log.error("email: mail %s can't be read: %s", content, type(error).__name__)  # noqa: TRY400
+            await self._ctx.receive(_unread(content, self._desk.mailbox, "unreadable-mail"))
+            return "quarantine"
+        if before:
+            await self.shelf.readable(content)
+        # A link that decides has been read by others once it comes back to us.
+        ended = await asyncio.to_thread(brought_back, handed.raw, opened.mail.text)
+        await Links(self._ledger).end(ended)
+        if (failed := await asyncio.to_thread(bounce, handed.raw, opened.mail)) is not None:
+            return await self._bounced(opened, handed, failed)
+        joined = await self._joined(opened, handed)
+        if await self._answered_by_colleague(opened, joined):
+            return "done"
+        parsed = parse(opened, joined, self._desk.rules)
+        await self._known(parsed, joined)
+        await self._ctx.receive(parsed)
+        return "done"
+
+    async def _opened(self, handed: RawMail, content: str) -> Opened:
+        signed = () if self._desk.signed is None else await self._desk.signed(handed.raw)
+        return await asyncio.to_thread(self._judged, handed, content, signed)
+
+    def _judged(self, handed: RawMail, content: str, signed: tuple[Signed, ...]) -> Opened:
+        mail = read(handed.raw)
+        if handed.whole is not None:
+            mail = replace(mail, over=f"it has {handed.whole >> 20} MiB, and I read {MOST >> 20}")
+        desk = self._desk
+        return Opened(
+            content=content,
+            mailbox=desk.mailbox,
+            mail=mail,
+            # As of when it came: what lies for a while isn't a replay.
+            attestation=attest(mail, handed, desk.trust, handed.at, signed),
+            extract=extract(mail.text, mail.quote_at, MARKER, mail.subject),
+            noise=classify(mail, handed, desk.own),
+            way_key=f"email:way:{handed.way_id}" if handed.way == "webhook" else "",
+            at=handed.at,
+        )
+
+    # -- where it belongs ----------------------------------------------------------------------------
+    async def _joined(self, opened: Opened, handed: RawMail) -> Joined:
+        desk, known = self._desk, opened.attestation
+        own = conversation_id(desk.keys, opened.content)
+        fresh = Conversation(id=own, session=places.session(desk.mailbox, own))
+        return join(known.author, known.level, await self._hints(opened, handed), fresh)
+
+    async def _hints(self, opened: Opened, handed: RawMail) -> tuple[Hint, ...]:
+        keys, mail = self._desk.keys, opened.mail
+        named = dict.fromkeys(self._named(opened, handed))
+        by_token = {at: token for at in named if (token := threads(keys, at)) is not None}
+        cited = [*mail.in_reply_to, *reversed(mail.references)][:MOST_HINTS]
+        ours = [mark.conversation for one in cited if (mark := original(keys, one)) is not None]
+        theirs = await self._of_theirs(opened, cited)
+        found: dict[str, Hint] = {}
+        for token, at in [
+            *((token, at) for at, token in by_token.items()),
+            *((one, "") for one in (*ours, *theirs)),
+        ]:
+            if token in found:
+                continue
+            conversation = await self.book.find(token)
+            if conversation is None:
+                continue
+            given = holder(keys, at, conversation.people) if at else None
+            found[token] = Hint(conversation=conversation, given=given or "")
+        return tuple(found.values())
+
+    def _named(self, opened: Opened, handed: RawMail) -> list[str]:
+        """To whom it came, as far as anybody says."""
+        mail = opened.mail
+        fields = [
+            field
+            for name in ("delivered-to", "x-original-to", "to", "cc")
+            for field in mail.all(name)
+        ]
+        return [*handed.envelope_to, *(at for field in fields for at in addresses(field.value))]
+
+    async def _of_theirs(self, opened: Opened, cited: list[str]) -> list[str]:
+        """Conversations of mails that we were sent, by the ids that this one answers."""
+        if not cited:
+            return []
+        mailbox = self._desk.mailbox
+        asked = Asked(
+            source="email",
+            event_id=event_id(opened.content),
+            places=tuple(places.message(mailbox, one) for one in cited),
+        )
+        known = await self._ledger.known(asked)
+        return [binding.session.rpartition(":")[2] for binding in known.bindings]
+
+    async def _known(self, parsed: Parsed, joined: Joined) -> None:
+        """Whoever is let in takes part from now on, and before anything is answered."""
+        if isinstance(parsed, Inbound) and not parsed.doubt and parsed.speaker.tenant:
+            address = parsed.speaker.id.removeprefix("email:")
+            await self.book.add(joined.conversation, joined.session, address)
+
+    # -- colleagues ----------------------------------------------------------------------------------
+    async def _answered_by_colleague(self, opened: Opened, joined: Joined) -> bool:
+        """One of ours who answers a customer speaks to the customer: the agent keeps out of it from then
+        on, and what it is writing just now isn't sent."""
+        author, found = opened.attestation.author, await self._of_colleague(opened, joined)
+        if author is None or found is None:
+            return False
+        await self.book.take_over(found.id, f"email:{author.address}")
+        why = "a colleague answered in the conversation, so the agent keeps out of it"
+        await self._ctx.receive(in_place_of(opened, "not_addressed", "colleague-answered", why))
+        await self._ctx.receive(_stop(opened, found))
+        return True
+
+    async def _of_colleague(self, opened: Opened, joined: Joined) -> Conversation | None:
+        """The conversation that one of ours answers a customer in, if it is such an answer."""
+        author = opened.attestation.author
+        if author is None or opened.attestation.level == "none":
+            return None
+        if author.domain not in self._desk.rules.colleagues or joined.how == "known":
+            return None
+        found = await self.book.find(joined.link or joined.conversation)
+        told = {
+            at for name in ("to", "cc") for f in opened.mail.all(name) for at in addresses(f.value)
+        }
+        return None if found is None or told.isdisjoint(found.people) else found
+
+    # -- bounces -------------------------------------------------------------------------------------
+    async def _bounced(self, opened: Opened, handed: RawMail, failed: Bounce) -> Taken:
+        found = await self._about(handed, failed)
+        if failed.action not in {"failed", "delayed"}:
+            why = "it tells that a mail of ours arrived"
+            await self._ctx.receive(in_place_of(opened, "automated_mail", "receipt", why))
+            return "done"
+        if found is not None and failed.failed:
+            told = f"bounced: {failed.recipient or 'the mailbox'} refused it: {failed.said}"
+            before = await self._ledger.fail(*found, told)
+            if before in {"due", "sending"}:
+                return "again"  # another mail of the same answer is on its way
+        rule = "bounce" if failed.failed else "delayed"
+        why = "it tells that a mail of ours didn't arrive" if failed.failed else "ours is late"
+        await self._ctx.receive(in_place_of(opened, "automated_mail", rule, why))
+        return "done"
+
+    async def _about(self, handed: RawMail, failed: Bounce) -> tuple[int, int] | None:
+        """The delivery and its part."""
+        keys, mailbox = self._desk.keys, self._desk.mailbox
+        for one in failed.message_ids:
+            if (mark := original(keys, one)) is None:
+                continue
+            ref = places.message(mailbox, mark.message_id)
+            if (row := await self._ledger.shown_at("email", ref)) is not None:
+                number = next((part.n for part in row.parts if part.ref == ref), 0)
+                return row.id, number
+        for at in handed.envelope_to:
+            if (about := bounced(keys, at)) is not None:
+                row = await self._ledger.delivery(about[1])
+                if row is not None and row.source == "email" and row.parts:
+                    return row.id, row.parts[-1].n
+        return None
+
+
+def _unread(content: str, mailbox: str, rule: str) -> Ignored:
+    return Ignored(
+        event_id=event_id(content),
+        verdict="unsupported",
+        rule=rule,
+        reason="the mail couldn't be read; its bytes are kept",
+        place=places.mail(mailbox, content),
+    )
+
+
+def _stop(opened: Opened, found: Conversation) -> Control:
+    event = f"{event_id(opened.content)}:stop"
+    place = Place(key=places.mail(opened.mailbox, opened.content), session=found.session)
+    author = opened.attestation.author
+    by = None if author is None else Speaker(f"email:{author.address}", level="domain")
+    return Control(event_id=event, keys=(event,), kind="stop", place=place, by=by, reply={})

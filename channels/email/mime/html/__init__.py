@@ -1,0 +1,1 @@
+"""HTML as the text that a person sees, and apart from it what they don't."""

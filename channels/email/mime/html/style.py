@@ -1,0 +1,217 @@
+"""Whether a person would see an element: what its style, its sheet and its old attributes say. Only what is
+plainly meant to hide counts; a colour that can't be read hides nothing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gateway.engine.struct import replace, struct
+
+Colour = tuple[int, int, int]
+Declared = dict[str, str]
+
+_NAMED: Final[dict[str, Colour]] = {
+    "white": (255, 255, 255),
+    "snow": (255, 250, 250),
+    "ivory": (255, 255, 240),
+    "whitesmoke": (245, 245, 245),
+    "black": (0, 0, 0),
+    "gray": (128, 128, 128),
+    "grey": (128, 128, 128),
+    "silver": (192, 192, 192),
+    "red": (255, 0, 0),
+    "green": (0, 128, 0),
+    "blue": (0, 0, 255),
+    "navy": (0, 0, 128),
+    "yellow": (255, 255, 0),
+    "orange": (255, 165, 0),
+}
+_ALIKE: Final = 8
+"""Colours this near to each other, channel by channel, can't be told apart."""
+_FAR: Final = 900
+_MOST_RULES: Final = 2_000
+_COLOURS: Final = ("color", "background", "background-color")
+
+
+@struct(frozen=True, slots=True)
+class Look:
+    """``gone`` can't be taken back further inside; the other ways to hide can."""
+
+    gone: bool = False
+    unseen: bool = False
+    tiny: bool = False
+    colour: Colour | None = (0, 0, 0)
+    ground: Colour | None = (255, 255, 255)
+
+    @property
+    def hidden(self) -> bool:
+        if self.gone or self.unseen or self.tiny:
+            return True
+        if self.colour is None or self.ground is None:
+            return False
+        return all(abs(a - b) <= _ALIKE for a, b in zip(self.colour, self.ground, strict=True))
+
+
+@struct(frozen=True, slots=True)
+class Sheet:
+    """The rules of a style sheet that name one element, class or id. ``colours``: whether colours can be
+    relied on: not where rules that aren't understood set some."""
+
+    rules: dict[str, Declared]
+    colours: bool = True
+
+
+def sheet(source: str, before: Sheet) -> Sheet:
+    """With what this style sheet adds. What stands in ``@media`` is for other screens."""
+    rules, colours = dict(before.rules), before.colours
+    source = _uncommented(source)
+    at = 0
+    while len(rules) < _MOST_RULES and (begin := source.find("{", at)) >= 0:
+        selector = source[at:begin].rpartition(";")[2].strip()
+        if selector.startswith("@"):
+            at = _block_end(source, begin)
+            continue
+        end = source.find("}", begin)
+        end = len(source) if end < 0 else end
+        said = declared(source[begin + 1 : end])
+        for each in selector.lower().split(","):
+            name = each.strip()
+            if name.lstrip(".#").replace("-", "").replace("_", "").isalnum():
+                rules[name] = rules.get(name, {}) | said
+            elif any(key in said for key in _COLOURS):
+                colours = False
+        at = end + 1
+    return Sheet(rules, colours)
+
+
+def _uncommented(source: str) -> str:
+    out: list[str] = []
+    for piece in source.replace("<!--", " ").replace("-->", " ").split("/*"):
+        out.append(piece.partition("*/")[2] if out else piece)
+    return " ".join(out)
+
+
+def _block_end(source: str, begin: int) -> int:
+    """Behind the block that opens here, those in it included."""
+    depth, at = 0, begin
+    while True:
+        closing = source.find("}", at)
+        if closing < 0:
+            return len(source)
+        depth += source.count("{", at, closing) - 1
+        at = closing + 1
+        if depth <= 0:
+            return at
+
+
+def declared(style: str) -> Declared:
+    found: Declared = {}
+    for piece in style.split(";"):
+        name, colon, value = piece.partition(":")
+        if colon:
+            found[name.strip().lower()] = value.replace("!important", "").strip().lower()
+    return found
+
+
+def looked(above: Look, name: str, attributes: dict[str, str], rules: Sheet) -> Look:
+    """How an element looks inside of ``above``."""
+    said: Declared = {}
+    if rules.rules:
+        keys = [name, *(f".{each}" for each in attributes.get("class", "").lower().split()[:20])]
+        keys.append(f"#{attributes.get('id', '').lower()}")
+        for key in keys:
+            said |= rules.rules.get(key, {})
+    if style := attributes.get("style"):
+        said |= declared(style)
+    look = _coloured(above, attributes, said, sure=rules.colours)
+    gone = above.gone or "hidden" in attributes or _gone(said)
+    if not said:
+        return replace(look, gone=gone) if gone is not above.gone else look
+    return replace(look, gone=gone, unseen=_unseen(above, said), tiny=_tiny(above, said))
+
+
+def _gone(said: Declared) -> bool:
+    if said.get("display") == "none" or said.get("mso-hide") == "all":
+        return True
+    if _number(said.get("opacity", "1")) == 0 or _number(said.get("font-size", "9")) < 0:
+        return True
+    clipped = said.get("overflow", said.get("overflow-y", "")) in {"hidden", "clip"}
+    if clipped and any(
+        _number(said.get(side, "9")) <= 1 for side in ("height", "max-height", "width", "max-width")
+    ):
+        return True
+    moved = said.get("position") in {"absolute", "fixed", "relative"}
+    sides = ("text-indent", *(("left", "top", "right", "bottom") if moved else ()), "margin-left")
+    if any(
+        abs(_number(said.get(side, "0"))) >= _FAR for side in sides if "-" in said.get(side, "")
+    ):
+        return True
+    return moved and said.get("clip", "").replace(" ", "").startswith(("rect(0", "rect(1px"))
+
+
+def _unseen(above: Look, said: Declared) -> bool:
+    visibility = said.get("visibility")
+    if visibility in {"hidden", "collapse"}:
+        return True
+    return above.unseen and visibility is None
+
+
+def _tiny(above: Look, said: Declared) -> bool:
+    size = said.get("font-size", "")
+    if not size and "font" in said:
+        words = (word.partition("/")[0] for word in said["font"].split())
+        size = next((word for word in words if word[:1].isdecimal() and not word.isdecimal()), "")
+    if not size or size == "inherit":
+        return above.tiny
+    if size.endswith(("%", "em")) and not size.endswith("rem"):
+        return above.tiny or _number(size) == 0
+    return _number(size) <= 1 if size[:1].isdecimal() or size[:1] == "." else False
+
+
+def _number(value: str) -> float:
+    """The number that a length begins with; far from any limit where there is none."""
+    end = 0
+    while end < min(len(value), 12) and (value[end].isdecimal() or value[end] in "+-."):
+        end += 1
+    try:
+        return float(value[:end])
+    except ValueError:
+        return 9.0
+
+
+def _coloured(above: Look, attributes: dict[str, str], said: Declared, *, sure: bool) -> Look:
+    if not sure:
+        return above if above.colour is None else replace(above, colour=None)
+    colour, ground = above.colour, above.ground
+    if "color" in attributes:
+        colour = _colour(attributes["color"])
+    if "bgcolor" in attributes:
+        ground = _colour(attributes["bgcolor"])
+    if "background" in attributes or "url(" in said.get("background-image", ""):
+        ground = None
+    for name in ("background", "background-color"):
+        if name in said and said[name] not in {"transparent", "none", "inherit", "initial", ""}:
+            ground = _colour(said[name])
+    if "color" in said and said["color"] != "inherit":
+        colour = ground if said["color"] == "transparent" else _colour(said["color"])
+    if colour is above.colour and ground is above.ground:
+        return above
+    return replace(above, colour=colour, ground=ground)
+
+
+def _colour(value: str) -> Colour | None:
+    value = value.strip().lower()
+    if value in _NAMED:
+        return _NAMED[value]
+    digits = value.removeprefix("#")
+    if len(digits) == 3:
+        digits = "".join(digit * 2 for digit in digits)
+    if len(digits) == 6 and not digits.strip("0123456789abcdef"):
+        return (int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16))
+    if value.startswith(("rgb(", "rgba(")):
+        parts = value.partition("(")[2].rstrip(")").replace(",", " ").split()
+        if len(parts) in {3, 4} and all(part.isdecimal() and len(part) < 4 for part in parts[:3]):
+            if len(parts) == 4 and parts[3] not in {"1", "1.0"}:
+                return None
+            return (int(parts[0]), int(parts[1]), int(parts[2]))
+    return None

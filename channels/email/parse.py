@@ -1,0 +1,198 @@
+"""A mail that was read, and what the books say of it, becomes a message or nothing. Pure."""
+
+from __future__ import annotations
+
+from channels.contract import Ignored, Inbound, Parsed, Place, Word
+from channels.email.mail import Attachment, Attestation, Mail
+from channels.email.policy import EmailRules, budgets
+from channels.email.reading.automated import Noise
+from channels.email.reading.reply import Extract
+from channels.email.threads import places
+from channels.email.threads.conversation import Joined
+from gateway.engine.kinds import Json, JsonObject, Millis, Speaker
+from gateway.engine.struct import struct
+
+__all__ = ["Opened", "parse"]
+
+MOST_TEXT = 100_000
+MOST_HISTORY = 20_000
+"""Characters of a mail, and of what it quotes, that the agent reads."""
+MOST_SUBJECT = 300
+TAKEN_OVER = "taken-over"
+STRANGER = "stranger"
+UNREADABLE_AUTHOR = "unreadable-author"
+UNATTESTED = "unattested"
+
+
+@struct(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """All that is known of a mail by itself. ``content`` is its id, ``way_key`` a key that its way may be
+    used once with."""
+
+    content: str
+    mailbox: str
+    mail: Mail
+    attestation: Attestation
+    extract: Extract
+    noise: Noise | None = None
+    way_key: str = ""
+    at: Millis
+
+
+def parse(
+    opened: Opened,
+    joined: Joined,
+    rules: EmailRules,
+    *,
+    admitted: bool = False,
+) -> Parsed:
+    """``admitted``: an operator let it in."""
+    noise = opened.noise
+    if noise is not None and not noise.reads:
+        return in_place_of(opened, noise.word, noise.rule, noise.why)
+    if opened.mail.over:
+        said = f"I can't read your message: {opened.mail.over}. Please send it in a shorter form."
+        return in_place_of(opened, "unsupported", "over-limit", opened.mail.over, say=said)
+    doubt = "" if admitted else _doubt(opened, joined, rules)
+    return _inbound(opened, joined, rules, doubt=doubt, admitted=admitted)
+
+
+def in_place_of(
+    opened: Opened, word: Word, rule: str, reason: str, *, say: str | None = None
+) -> Ignored:
+    known, author = opened.attestation, opened.attestation.author
+    return Ignored(
+        event_id=event_id(opened.content),
+        verdict=word,
+        rule=rule,
+        reason=reason,
+        place=places.mail(opened.mailbox, opened.content),
+        speaker=None if author is None else f"email:{author.address}",
+        say=say if known.level != "none" else None,  # else somebody may be told who never wrote
+        reply=_target(opened, ""),
+    )
+
+
+def event_id(content: str) -> str:
+    return f"mail-{content}"
+
+
+def _doubt(opened: Opened, joined: Joined, rules: EmailRules) -> str:
+    known = opened.attestation
+    if known.author is None:
+        return UNREADABLE_AUTHOR
+    if joined.how == "stranger":
+        return STRANGER
+    if joined.taken_over:
+        return TAKEN_OVER
+    if known.level == "none" and (known.disowned or rules.unattested == "hold"):
+        return UNATTESTED
+    return ""
+
+
+def _inbound(
+    opened: Opened, joined: Joined, rules: EmailRules, *, doubt: str, admitted: bool
+) -> Inbound:
+    here = joined.conversation
+    known, mail, author = opened.attestation, opened.mail, opened.attestation.author
+    address = author.address if author is not None else ""
+    post = places.mail(opened.mailbox, opened.content)
+    spends = (
+        budgets(rules, opened.mailbox, here, address, opened.extract.new)
+        if address and not admitted
+        else ()
+    )
+    kept: JsonObject | None = None
+    if mail.attachments:
+        kept = {"content": opened.content, "files": [_file(one) for one in mail.attachments]}
+    return Inbound(
+        event_id=event_id(opened.content),
+        keys=(post, *([opened.way_key] if opened.way_key else [])),
+        post=post,
+        turn_id=post,
+        place=Place(key=post, session=joined.session),
+        addressed="direct",
+        author="person",
+        speaker=Speaker(
+            id=f"email:{address or 'unknown'}",
+            name=known.shown if author is None else author.display,
+            tenant="" if author is None else author.domain,
+            level=known.level,
+        ),
+        text=_words(opened, joined),
+        places=(places.message(opened.mailbox, mail.message_id),) if mail.message_id else (),
+        budgets=spends,
+        doubt=doubt,
+        event=_event(opened, joined, here),
+        target=_target(opened, here),
+        fetch=kept,
+    )
+
+
+# -- what it says --------------------------------------------------------------------------------------
+def _words(opened: Opened, joined: Joined) -> str:
+    """What the agent reads. The rest of a conversation it knows is in its transcript already."""
+    mail, extract = opened.mail, opened.extract
+    parts = [f"Subject: {_subject(opened)}", extract.new[:MOST_TEXT].strip()]
+    if joined.how != "known" and extract.rest.strip():
+        parts += ["Quoted below it:", extract.rest[:MOST_HISTORY].strip()]
+    if mail.attachments:
+        parts.append("\n".join(["Attached:", *map(_listed, mail.attachments)]))
+    parts += mail.notes
+    if mail.hidden.strip():
+        parts.append(
+            "(The mail also holds text that its reader wouldn't see. It is left out here.)"
+        )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _listed(file: Attachment) -> str:
+    about = f"- {file.name or 'a part without a name'} ({file.media_type}, {file.size} bytes)"
+    return f"{about}: {file.unread}" if file.unread else about
+
+
+def _file(file: Attachment) -> Json:
+    return [file.path, file.name, file.media_type, file.size, file.unread]
+
+
+def _subject(opened: Opened) -> str:
+    return " ".join(opened.mail.subject.split())[:MOST_SUBJECT] or "(none)"
+
+
+# -- what is kept of it --------------------------------------------------------------------------------
+def _event(opened: Opened, joined: Joined, conversation: str) -> JsonObject:
+    known, mail = opened.attestation, opened.mail
+    event: JsonObject = {
+        "type": "mail",
+        "mail": opened.content,
+        "from": known.shown,
+        "subject": _subject(opened),
+        "date": mail.date,
+        "conversation": conversation,
+        "attestation": {
+            "level": known.level,
+            "method": known.method,
+            "by": known.by,
+            "reasons": [[word, why] for word, why in known.reasons],
+        },
+    }
+    if joined.link and joined.link != conversation:
+        event["link"] = joined.link
+    return event
+
+
+def _target(opened: Opened, conversation: str) -> JsonObject:
+    """Where the answer goes: to the author, below their mail."""
+    author, mail = opened.attestation.author, opened.mail
+    target: JsonObject = {
+        "source": "email",
+        "address": author.address if author is not None else "",
+        "conversation": conversation,
+        "subject": _subject(opened),
+        "in_reply_to": mail.message_id,
+        "references": [*mail.references],
+        "lane": f"email:{opened.mailbox}:{conversation}",
+    }
+    if opened.noise is not None:
+        target["never"] = True  # a machine's mail that is read and not answered
+    return target

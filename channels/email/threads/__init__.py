@@ -1,0 +1,1 @@
+"""Which conversation a mail belongs to, and what is kept of it."""

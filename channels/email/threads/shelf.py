@@ -1,0 +1,91 @@
+"""Mail as it came, kept before anything looks into it, to be read again whenever somebody asks."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from channels.email.mail import RawMail, Way
+from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.ledger import Document, FileRow, Ledger
+from gateway.engine.limits import Clock
+
+__all__ = ["Shelf"]
+
+KIND = "email-mail"
+KEPT = Millis(30 * 86_400_000)
+
+
+class Shelf:
+    """Everything raises ``StoreUnavailableError``."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    async def keep(self, content: str, handed: RawMail) -> int:
+        """Keep a mail, and count that it is about to be read; how often it was before, since it was last
+        known to be ``readable``."""
+        row = FileRow(
+            id=_file(content),
+            name=f"{content}.eml",
+            media_type="message/rfc822",
+            size=len(handed.raw),
+            hash=content,
+            at=handed.at,
+        )
+        await self._ledger.keep_file(row, handed.raw)
+        before = await self._ledger.document(KIND, content)
+        tries = 0 if before is None else int(str(before.body["tries"]))
+        made = Document(
+            kind=KIND,
+            key=content,
+            body=_body(handed, tries + 1),
+            expires=Millis(self._clock.now() + KEPT),
+        )
+        await self._ledger.put_document(made, None if before is None else before.version)
+        return tries
+
+    async def readable(self, content: str) -> None:
+        """It was read to its end."""
+        before = await self._ledger.document(KIND, content)
+        if before is not None:
+            made = Document(
+                kind=KIND,
+                key=content,
+                body={**before.body, "tries": 0},
+                expires=Millis(self._clock.now() + KEPT),
+            )
+            await self._ledger.put_document(made, before.version)
+
+    async def find(self, content: str) -> RawMail | None:
+        raw = await self._ledger.file(_file(content))
+        row = await self._ledger.document(KIND, content)
+        return None if raw is None or row is None else _handed(raw, row.body)
+
+
+def _file(content: str) -> str:
+    return f"mail:{content}"
+
+
+def _body(handed: RawMail, tries: int) -> JsonObject:
+    return {
+        "tries": tries,
+        "way": handed.way,
+        "way_id": handed.way_id,
+        "from": handed.envelope_from,
+        "to": [*handed.envelope_to],
+        "at": handed.at,
+        "covered": handed.covered,
+    }
+
+
+def _handed(raw: bytes, body: JsonObject) -> RawMail:
+    return RawMail(
+        raw=raw,
+        way=cast("Way", body["way"]),
+        way_id=str(body["way_id"]),
+        envelope_from=cast("str | None", body["from"]),
+        envelope_to=tuple(str(one) for one in cast("list[object]", body["to"])),
+        at=Millis(cast("int", body["at"])),
+        covered=bool(body["covered"]),
+    )

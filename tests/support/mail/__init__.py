@@ -1,0 +1,1 @@
+"""Real mail servers for the tests: each on loopback, in a folder of its own, gone with its test."""

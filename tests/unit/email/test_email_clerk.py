@@ -1,0 +1,88 @@
+"""What an operator's clerk reads out of mail that was kept: as of when it came, and without a channel at work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import cast
+
+import pytest
+
+from channels.contract import Clerk
+from channels.email import email_channel
+from channels.email.emulator.border import Border, Passage, stamped
+from channels.email.mail import RawMail
+from channels.email.parse import event_id
+from channels.email.threads.contents import content_id
+from channels.email.threads.shelf import Shelf
+from gateway.engine.kinds import Millis
+from gateway.engine.ledger import Ledger
+from gateway.engine.limits import SYSTEM_CLOCK
+from gateway.stores import open_store
+from tests.support.mail.office import ADA, SUPPORT, question
+
+DAY = 86_400_000
+LISTENS = {
+    "EMAIL_ADDRESS": SUPPORT,
+    "EMAIL_LISTEN": "lmtp://127.0.0.1:2400",
+    "EMAIL_SMTP_URL": "smtp://127.0.0.1:2500",
+    "EMAIL_BORDER_HOST": "mx.shop.example",
+    "EMAIL_AUTHSERV_ID": "mx.shop.example",
+    "GATEWAY_SECRET_KEYS": "a-key-for-tests-only-and-nothing-else",
+}
+
+
+@pytest.fixture
+async def ledger() -> AsyncGenerator[Ledger]:
+    store = open_store("memory://")
+    await store.open()
+    yield store.ledger
+    await store.close()
+
+
+@pytest.fixture
+def clerk(ledger: Ledger) -> Clerk:
+    """Of a channel that was never started."""
+    return email_channel(LISTENS).clerk(ledger, SYSTEM_CLOCK)
+
+
+async def keep(ledger: Ledger, *, days: int = 0, to: str = SUPPORT) -> str:
+    """A mail that came so many days ago; its event."""
+    at = Millis(SYSTEM_CLOCK.now() - days * DAY)
+    passage = Passage(
+        sender=ADA, recipient=to, dmarc="pass", client="out.cust.example", number=1, at=at
+    )
+    raw = stamped(question(to=[to], date=at).raw(), Border(), passage)
+    content = content_id(raw)
+    await Shelf(ledger, SYSTEM_CLOCK).keep(content, RawMail(raw=raw, way="imap", at=at))
+    return event_id(content)
+
+
+async def test_what_waited_for_a_week_is_judged_as_when_it_came(
+    ledger: Ledger, clerk: Clerk
+) -> None:
+    event = await keep(ledger, days=7)
+    found = await clerk.read(event)
+    assert found is not None
+    assert (found["level"], found["address"], found["subject"]) == ("domain", ADA, "My kettle")
+    admitted = await clerk.admitted(event)
+    assert admitted is not None
+    assert (admitted.speaker.level, admitted.doubt, admitted.budgets) == ("domain", "", ())
+
+
+async def test_looking_changes_nothing_and_says_what_would_be_judged(
+    ledger: Ledger, clerk: Clerk
+) -> None:
+    event = await keep(ledger, to="sales@shop.example")
+    found = await clerk.replay(event)
+    assert found is not None
+    assert (found["verdict"], found["level"]) == ("accepted", "none")
+    assert [word for word, _ in cast("list[list[str]]", found["reasons"])] == ["not_named"]
+    assert await ledger.verdicts() == []
+    assert await clerk.conversation(str(found["conversation"])) is None
+
+
+@pytest.mark.parametrize("event", ["", "mail-", "mail-0000", "mail-../x", "Ev1"])
+async def test_what_is_no_mail_is_none(clerk: Clerk, event: str) -> None:
+    assert await clerk.read(event) is None
+    assert await clerk.raw(event) is None
+    assert await clerk.admitted(event) is None
