@@ -26,7 +26,8 @@ class NotThere(Exception):
 @dataclass(frozen=True, slots=True)
 class Words:
     """How this surface puts it. Of an answer that ended early: ``stopped``, ``superseded``. Of a request:
-    ``expired``, ``denied``, ``needless`` (its turn is gone), ``one_of_two``."""
+    ``expired``, ``denied``, ``needless`` (its turn is gone), ``one_of_two``; of a message behind it:
+    ``behind``. ``bot`` is the verdict about a bot that nobody listed."""
 
     stopped: str
     superseded: str
@@ -35,6 +36,8 @@ class Words:
     denied: str
     needless: str
     one_of_two: str
+    behind: str
+    bot: str = "other_bot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class Driver(Protocol):
 
     name: str
     words: Words
+    replaces: bool
+    """Whether a newer message can end the answer to an older one."""
 
     # -- what people do ----------------------------------------------------------------------------
     async def say(
@@ -132,6 +137,11 @@ class Driver(Protocol):
         ...
 
     # -- what people see ---------------------------------------------------------------------------
+    async def begins(self, post: Post) -> None:
+        """Wait until an answer that is said slowly has come to its middle, which people see where the
+        platform shows what is being written."""
+        ...
+
     async def seen(self, post: Post) -> Sequence[Line]:
         """All that the agent shows in the post's conversation, oldest first."""
         ...

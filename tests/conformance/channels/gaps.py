@@ -10,7 +10,7 @@ import pytest
 from tests.conformance.channels.driver import NotThere
 from tests.conformance.channels.rule import Rule
 
-DRIVERS = ("slack-http", "slack-socket", "api")
+DRIVERS = ("slack-http", "slack-socket", "email", "api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,41 @@ GAPS: tuple[Gap, ...] = (
         "api",
         "There is one way to start over, `POST …/reset`, and no menu to choose it from.",
         "TestReset.test_nothing_of_before_is_recalled[shortcut]",
+    ),
+    *_gaps(
+        "email",
+        "A mail that was sent can neither be changed nor taken back.",
+        "TestEdits.test_edited_before_its_answer_is_finished",
+        "TestEdits.test_deleted_before_its_answer_is_finished",
+        "TestEdits.test_later_edits_change_nothing_and_the_verdict_says_so",
+        "TestVerdicts.test_clicks_edits_commands_and_echoes",
+    ),
+    *_gaps(
+        "email",
+        "A mail program has nothing to stop an answer with, and shows none before it is whole.",
+        "TestStop.test_what_was_shown_stays_and_says_stopped",
+    ),
+    *_gaps(
+        "email",
+        "Each mail is owed its answer, and a letter shows nothing of what it could take the place of: a newer"
+        " mail is answered after the older one.",
+        "TestReplaceOwn.test_an_answer_to_them_is_superseded",
+        "TestReplaceThread.test_any_answer_is_superseded",
+    ),
+    *_gaps(
+        "email",
+        "A mail program has no commands and no menus of ours: who writes a new mail begins a new conversation.",
+        "TestReset.test_nothing_of_before_is_recalled",
+    ),
+    *_gaps(
+        "email",
+        "What people write to each other lies in their mailboxes and doesn't come to the inbox.",
+        "TestVerdicts.test_what_people_say_to_each_other",
+    ),
+    *_gaps(
+        "email",
+        "Mail that says it is a machine's must not be answered (RFC 3834), so no bot is talked to.",
+        "TestBots.test_two_that_talk_to_each_other_come_to_an_end",
     ),
 )
 

@@ -40,11 +40,12 @@ class Brain(ScriptedModel):
             async for one in deltas:
                 yield one
                 if slowly and isinstance(one, TextDelta) and one.offset == 0:
+                    SCENE.halted += 1
                     await SCENE.gate.wait()
 
 
 def reply(request: ModelRequest) -> ModelReply:
-    said = unwrapped(request.text)
+    said = _said(request.text)
     if results := request.turn[-1].results:
         told = results[-1]
         return ModelReply.say(f"I was told: {told.output} {told.decision or ''}".strip())
@@ -54,6 +55,12 @@ def reply(request: ModelRequest) -> ModelReply:
     if "tally" in said:
         return ModelReply.call("tally")
     return ModelReply.say(_words(request, said))
+
+
+def _said(text: str) -> str:
+    """What somebody said, without the subject of a mail."""
+    said = unwrapped(text)
+    return said.partition("\n\n")[2] if said.startswith("Subject: ") else said
 
 
 def _words(request: ModelRequest, said: str) -> str:
@@ -80,7 +87,7 @@ def _before(request: ModelRequest) -> str:
         for message in earlier
         for result in message.results
     ]
-    words = [unwrapped(message.text) for message in earlier if message.role == "user"]
+    words = [_said(message.text) for message in earlier if message.role == "user"]
     return "; ".join([*words, *told])
 
 

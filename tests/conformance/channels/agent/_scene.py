@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 class Scene:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     """Holds an answer in its middle until it is set."""
+    halted: int = 0
+    """Answers that stand still there."""
     ran: list[str] = field(default_factory=list[str])
     """What tools did to the world, in order."""
     leads: frozenset[str] = frozenset()

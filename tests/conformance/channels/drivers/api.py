@@ -34,7 +34,7 @@ from tests.conformance.channels.driver import (
     Words,
 )
 from tests.conformance.channels.drivers.house import SPEED, House, house
-from tests.conformance.channels.waiting import until
+from tests.conformance.channels.waiting import sees, until
 from tests.support.http import Answer
 
 WORDS = Words(
@@ -45,6 +45,7 @@ WORDS = Words(
     denied="denied",
     needless="cancelled",
     one_of_two="1 of 2",
+    behind="",
 )
 REPLACE = {"": "0", "speaker": "speaker", "thread": "1"}
 NOT_RECEIVED = 0.4
@@ -80,6 +81,7 @@ class Api:
     tasks: Tasks
     name: str = "api"
     words: Words = WORDS
+    replaces: bool = True
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _posts: list[ApiPost] = field(default_factory=list[ApiPost])
     _read: dict[str, str] = field(default_factory=dict[str, str])
@@ -228,6 +230,9 @@ class Api:
             self.tasks.run(self._follow(post), f"reads {post.turn_id}")
 
     # -- what people see ---------------------------------------------------------------------------
+    async def begins(self, post: Post) -> None:
+        await sees(self, post, "First half")
+
     async def seen(self, post: Post) -> Sequence[Line]:
         found: list[Line] = []
         for one in self._posts:

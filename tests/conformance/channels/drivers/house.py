@@ -95,6 +95,11 @@ class House:
         now = [] if self._host is None else cast("list[str]", getattr(self._scene, "ran"))  # noqa: B009
         return [*self._before, *now]
 
+    @property
+    def halted(self) -> bool:
+        """An answer stands still in its middle."""
+        return bool(getattr(self._scene, "halted"))  # noqa: B009 - loaded privately
+
     # -- the store ---------------------------------------------------------------------------------
     @asynccontextmanager
     async def shut(self) -> AsyncGenerator[None]:

@@ -39,7 +39,7 @@ from tests.conformance.channels.driver import (
     Words,
 )
 from tests.conformance.channels.drivers.house import SPEED, House, house
-from tests.conformance.channels.waiting import until
+from tests.conformance.channels.waiting import sees, until
 
 WORDS = Words(
     stopped="Stopped.",
@@ -49,6 +49,7 @@ WORDS = Words(
     denied="Denied",
     needless="No longer needed",
     one_of_two="1 of 2",
+    behind="as soon as @leads decided",
 )
 LATE = 3.0
 """Seconds by which one event of a post comes after the other."""
@@ -88,6 +89,7 @@ class Slack:
     people: dict[str, Person]
     bots: dict[str, Person]
     words: Words = WORDS
+    replaces: bool = True
     _cards: dict[str, tuple[Shown, JsonObject]] = field(
         default_factory=dict[str, tuple[Shown, JsonObject]]
     )
@@ -279,6 +281,9 @@ class Slack:
         await self.connect()
 
     # -- what people see ---------------------------------------------------------------------------
+    async def begins(self, post: Post) -> None:
+        await sees(self, post, "First half")
+
     def _shown(self, post: Post) -> list[Shown]:
         message = _of(post)
         thread = self.slack.thread(message.channel, message.root)

@@ -13,7 +13,7 @@ class TestEdits(Rule):
 
     async def test_edited_before_its_answer_is_finished(self, driver: Driver) -> None:
         post = await driver.say("ada", "slowly")
-        await sees(driver, post, "First half")
+        await driver.begins(post)
         await driver.edit(post, "quickly")
         await sees(driver, post, "You said: ", "quickly")
         driver.let_go()
@@ -26,7 +26,7 @@ class TestEdits(Rule):
         above = await driver.say("ada", "hello")
         await sees(driver, above, "You said")
         post = await driver.say("ada", "slowly", below=above)
-        await sees(driver, post, "First half")
+        await driver.begins(post)
         await driver.delete(post)
         await sees(driver, post, driver.words.stopped)
         driver.let_go()
@@ -51,7 +51,7 @@ class TestStop(Rule):
 
     async def test_what_was_shown_stays_and_says_stopped(self, driver: Driver) -> None:
         post = await driver.say("ada", "slowly")
-        await sees(driver, post, "First half")
+        await driver.begins(post)
         await driver.stop("ada", post)
         await sees(driver, post, driver.words.stopped)
         driver.let_go()

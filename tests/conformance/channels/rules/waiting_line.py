@@ -15,7 +15,7 @@ class TestBehindARequest(Rule):
         post = await driver.say("ada", "pay 40")
         await asks(driver, post)
         await driver.say("ada", "and this", below=post)
-        await sees(driver, post, "as soon as @leads decided", "Pay 40 dollars?")
+        await sees(driver, post, driver.words.behind, "Pay 40 dollars?")
         assert "You said" not in await whole(driver, post)
         await driver.decide("lead", post, "Approve")
         await sees(driver, post, "'paid': True", "You said: and this")

@@ -162,6 +162,11 @@ class IncomingPromises(WithLedger):
         assert await found(turn_id="t2") == [("s", "E2")]
         assert await found(turn_id="t2", source="crisp") == []
         assert await found(source="crisp", event="E9") == []
+        assert await found(verdict="loop") == [("s", "E3")]
+        assert await found(verdict="accepted", source="slack") == [("s", "E2"), ("s", "E1")]
+        assert await found(verdict="loop", place="p1") == []
+        assert await found(verdict="loop", turn_id="t1") == []
+        assert await found(verdict="loop", source="slack", event="E1") == []
 
     # -- places and pairs ----------------------------------------------------------------------
     async def test_the_first_binding_of_a_place_stays(
