@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +14,7 @@ from gateway.intake.rules import meaning
 from gateway.playground import words
 from gateway.playground.doors import door
 from gateway.playground.faults import called
+from gateway.playground.frames import Frames
 from gateway.playground.screen import Line, Place, Screen, names
 from gateway.playground.turns import Beside, judged
 
@@ -38,8 +38,7 @@ class Board:
     """What one reader's page shows. ``changes`` are frames for ``live.js``."""
 
     place: Place
-    _parts: dict[str, str] = field(default_factory=dict[str, str])
-    _lists: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    _frames: Frames = field(default_factory=Frames)
 
     def changes(
         self, screen: Screen, beside: Beside, drafts: Mapping[str, Json], mistakes: Sequence[str]
@@ -58,28 +57,15 @@ class Board:
         yield from self._part("planned", fragment(PARTS, "faults", planned=planned(self.place)))
 
     def _part(self, name: str, html: str) -> Iterator[bytes]:
-        if self._parts.get(name) != html:
-            self._parts[name] = html
-            yield _frame("swap", html=html)
+        return self._frames.part(name, html)
 
     def _lines(self, name: str, found: Sequence[Line], at: Place) -> Iterator[bytes]:
-        """Line by line while lines only come and change: who reads or types in one isn't disturbed."""
         find = partial(names, at.office)
         drawn = {one.id: fragment(PARTS, "line", one=one, at=at, names=find) for one in found}
-        before, self._lists[name] = self._lists.get(name), drawn
-        if before is None or [*drawn][: len(before)] != [*before]:
-            whole = fragment(PARTS, "lines", id=name, found=found, at=at, names=find)
-            yield _frame("swap", html=whole)
-            return
-        for key, html in drawn.items():
-            if before.get(key) != html:
-                yield _frame("append", to=name, html=html)
+        whole = fragment(PARTS, "lines", id=name, found=found, at=at, names=find)
+        return self._frames.rows(name, drawn, whole)
 
 
 def planned(place: Place) -> list[dict[str, object]]:
     found = place.office.slack.faults.planned
     return [{"name": called(fault), "struck": fault.struck > 0} for fault in found]
-
-
-def _frame(event: str, **told: str) -> bytes:
-    return f"event: {event}\ndata: {json.dumps(told)}\n\n".encode()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from channels.slack.emulator import Impossible
 from channels.slack.emulator.events.http import Reply
@@ -12,6 +11,7 @@ from channels.slack.emulator.wire import a_text, an_object, objects
 from channels.slack.emulator.world.state import View
 from gateway.engine.kinds import Json
 from gateway.playground.faults import MENU
+from gateway.playground.guard import Form
 from gateway.playground.office import Office
 from gateway.playground.screen import Place
 
@@ -19,8 +19,6 @@ FIELD = "f."
 """What stands before the fields of a modal in its form."""
 LONGEST = 4_000
 """Characters of one message."""
-
-Form: TypeAlias = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
-"""The playground as a whole: an emulated Slack, the gateway beside it, and the page between them."""
+"""The playground as a whole: a Slack and a mail server of its own, the gateway beside them, and the pages
+between."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -10,22 +12,32 @@ from typing import Any
 
 from aiohttp import web
 
+from channels.email.emulator.guard import refuse_real as refuse_real_mailbox
+from channels.email.emulator.server import MailServer
 from channels.slack.emulator import SlackEmulator, fresh_ids
 from channels.slack.emulator.guard import refuse_real
 from gateway.config import BY_ENV, Settings
+from gateway.definition import Loaded
 from gateway.definition.author import Target
 from gateway.host.compose import Host
 from gateway.host.serving import Serving, serve
 from gateway.playground.database import claim
 from gateway.playground.desk import Desk
+from gateway.playground.keys import own_key
+from gateway.playground.mail.desk import MailDesk
+from gateway.playground.mail.office import MailOffice, furnish_mail
+from gateway.playground.mail.site import MailSite
 from gateway.playground.office import Office, furnish
 from gateway.playground.site import Site
 
 DATABASE = "dev.db"
 APPROVERS = "REFUND_APPROVERS"
 """What the demo's agent reads about who may approve; an agent that doesn't know it isn't disturbed."""
+KEYS = "GATEWAY_SECRET_KEYS"
 OPERATORS = ("api:", "cli:", "console:")
 _CHANNEL = re.compile(r"[CG][A-Z0-9]+")
+_UNFIT = re.compile(r"[^a-z0-9_-]+")
+"""What no channel's name holds."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,28 +45,38 @@ class Playground:
     """``settings`` are the gateway's beside it."""
 
     office: Office
+    mail: MailOffice
     settings: Settings
     _agent: str = ""
 
     def furnish(self, app: web.Application, host: Host) -> None:
-        """Give the host its page, and the workspace what the agent's files speak of."""
+        """Give the host its pages, and the workspace what the agent's files speak of."""
         self._agent = host.api.agent
-        self._places(host)
+        self.places(host.loaded)
         mounted = "slack" in host.loaded.channels
         Site(office=self.office, desk=Desk(self.office), api=host.api, mounted=mounted).mount(app)
+        mounted = "email" in host.loaded.channels
+        desk = MailDesk(self.mail)
+        MailSite(office=self.mail, desk=desk, api=host.api, mounted=mounted).mount(app)
 
     def open(self, url: str) -> None:
         """The gateway takes requests at this address."""
         self.office.open_to(self._agent, f"{url}/channels/slack")
 
-    def _places(self, host: Host) -> None:
-        routed = {Target.parse(to): name for name, to in host.loaded.agent.approvals.items()}
-        for schedule in host.loaded.schedules.values():
+    def places(self, loaded: Loaded) -> None:
+        """The channels that the agent's files name, as far as they aren't there yet."""
+        routed = {Target.parse(to): _desk(name) for name, to in loaded.agent.approvals.items()}
+        for schedule in loaded.schedules.values():
             if isinstance(schedule.target, Target):
                 routed.setdefault(schedule.target, "ops")
         for target, name in routed.items():
             if target.channel == "slack" and _CHANNEL.fullmatch(target.address):
-                self.office.add_channel(target.address, name)
+                self.office.add_channel(target.address, _UNFIT.sub("-", name.lower()))
+
+
+def _desk(policy: str) -> str:
+    """What the channel is called where a policy's requests are decided on: ``refund-approvals``."""
+    return f"{policy.rpartition(':')[2].removesuffix('s')}-approvals"
 
 
 def own_settings(settings: Settings) -> Settings:
@@ -66,23 +88,47 @@ def own_settings(settings: Settings) -> Settings:
 
 @asynccontextmanager
 async def open_playground(settings: Settings) -> AsyncGenerator[Playground, None]:
-    """Raises ``ConfigError`` beside a real workspace's secret, or on a database with other data."""
-    async with SlackEmulator(beside=slack_secrets(settings)) as slack:
+    """Raises ``ConfigError`` beside a real workspace's or mailbox's secret, or on a database with other
+    data."""
+    async with (
+        SlackEmulator(beside=slack_secrets(settings)) as slack,
+        MailServer(beside=mail_secrets(settings)) as post,
+    ):
         slack.world.ids_after = fresh_ids()  # the database remembers what the last one sent
         mine = own_settings(settings)
         await claim(mine)
-        office = furnish(slack)
-        yield Playground(office=office, settings=_with_slack(mine, office))
+        office, mail = furnish(slack), furnish_mail(post)
+        key = {} if mine.secret_keys else {KEYS: await asyncio.to_thread(own_key, mine.state)}
+        told = {**office.settings, **mail.settings, **key}
+        yield Playground(office=office, mail=mail, settings=_with(mine, office, told))
 
 
-def _with_slack(settings: Settings, office: Office) -> Settings:
-    """The settings of a gateway that uses this workspace, where its leads may approve."""
-    told = {**office.settings, "DATABASE_URL": settings.database_url}
+def _with(settings: Settings, office: Office, lent: Mapping[str, str]) -> Settings:
+    """The settings of a gateway that uses this workspace, where its leads may approve, and this mailbox."""
+    told = {**lent, "DATABASE_URL": settings.database_url}
     values: dict[str, Any] = {
         BY_ENV[name].field: BY_ENV[name].parse(value) for name, value in told.items()
     }
     approvers = {APPROVERS: ",".join((*OPERATORS, *office.leads))}
     return replace(settings, **values, environ={**approvers, **settings.environ, **told})
+
+
+def mail_secrets(settings: Settings) -> Mapping[str, str]:
+    """What would connect a gateway with these settings to a mailbox of somebody's."""
+    known = {
+        "EMAIL_IMAP_URL": settings.email_imap_url,
+        "EMAIL_SMTP_URL": settings.email_smtp_url,
+        "EMAIL_SENDGRID_PUBLIC_KEY": settings.email_sendgrid_key,
+        "EMAIL_SES_TOPIC": settings.email_ses_topic,
+    }
+    hidden = {
+        "EMAIL_POSTMARK_LOGIN": settings.email_postmark_login,
+        "EMAIL_MAILGUN_SIGNING_KEY": settings.email_mailgun_key,
+        "EMAIL_RESEND_SECRET": settings.email_resend_secret,
+        "EMAIL_RESEND_API_KEY": settings.email_resend_api_key,
+    }
+    plain = {name: value for name, value in known.items() if value is not None}
+    return {**plain, **{name: one.value for name, one in hidden.items() if one is not None}}
 
 
 def slack_secrets(settings: Settings) -> Mapping[str, str]:
@@ -107,12 +153,14 @@ async def play(settings: Settings, serving: Serving) -> int:
                 ready(url)
 
         serving.furnish, serving.ready = playground.furnish, opened
+        serving.taken_up = playground.places
         return await serve(playground.settings, serving)
 
 
 async def beside_emulator(settings: Settings, serving: Serving) -> int:
     """The same beside an emulator that runs elsewhere, whose page isn't ours to draw."""
     refuse_real(settings.host, slack_secrets(settings))
+    refuse_real_mailbox(settings.host, mail_secrets(settings))
     mine = own_settings(settings)
     await claim(mine)
     return await serve(mine, serving)

@@ -7,7 +7,7 @@ sends it beside the page, asks for JSON, and is told what to show.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,15 +17,13 @@ from aiohttp import web
 
 from channels.slack.emulator import Impossible
 from gateway.host.api import Api
-from gateway.host.auth import ForbiddenError, elsewhere
-from gateway.host.console.access.origin import check_own_page
 from gateway.host.pages import LINKS, Link, add_room, fragment, page
-from gateway.host.problems import problem
 from gateway.host.stream import send
 from gateway.playground.board import PARTS, Board, planned
-from gateway.playground.desk import Desk, Form
+from gateway.playground.desk import Desk
 from gateway.playground.doors import HOME, door, place_of
 from gateway.playground.faults import MENU
+from gateway.playground.guard import guarded, read
 from gateway.playground.office import Office
 from gateway.playground.screen import Place, look, names
 from gateway.playground.turns import beside
@@ -43,8 +41,6 @@ LOOK_EVERY = 1.0
 SETTLE = 0.04
 """Seconds in which changes are gathered before they are sent."""
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
 add_room("playground", Path(__file__).parent)
 
 
@@ -59,9 +55,9 @@ class Site:
     """What a persona is told on the next page: why something wasn't possible."""
 
     def mount(self, app: web.Application) -> None:
-        app.router.add_get(HOME, _guarded(self.show))
-        app.router.add_get(f"{HOME}/live", _guarded(self.live))
-        app.router.add_post(f"{HOME}/{{act}}", _guarded(self.act))
+        app.router.add_get(HOME, guarded(self.show))
+        app.router.add_get(f"{HOME}/live", guarded(self.live))
+        app.router.add_post(f"{HOME}/{{act}}", guarded(self.act))
         app[LINKS] = [*app.get(LINKS, ()), Link(HOME, "Playground")]
 
     # -- looking -----------------------------------------------------------------------------------
@@ -116,7 +112,7 @@ class Site:
 
     # -- acting ------------------------------------------------------------------------------------
     async def act(self, request: web.Request) -> web.StreamResponse:
-        form = await _form(request)
+        form = await read(request)
         at = place_of(self.office, {name: values[0] for name, values in form.items()})
         note, goes = "", at
         try:
@@ -139,30 +135,3 @@ class Site:
     def _modal(self, at: Place) -> str:
         find = partial(names, self.office)
         return fragment(PARTS, "modal", screen=look(at), drafts=self.desk.draft(at), names=find)
-
-
-async def _form(request: web.Request) -> Form:
-    found: dict[str, list[str]] = {}
-    for name, value in (await request.post()).items():
-        if isinstance(value, str):
-            found.setdefault(name, []).append(value)
-    return found
-
-
-def _guarded(handler: Handler) -> Handler:
-    """Only for this machine, and only for forms of our own pages."""
-
-    async def serve(request: web.Request) -> web.StreamResponse:
-        try:
-            if (why := elsewhere(request)) is not None:
-                raise ForbiddenError(
-                    f"the playground is for this machine alone: {why}",
-                    fix="open it by the address that gateway dev printed",
-                )
-            if request.method == "POST":
-                check_own_page(request, None)
-        except ForbiddenError as error:
-            return problem(error)
-        return await handler(request)
-
-    return serve

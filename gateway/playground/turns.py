@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.slack.parsing import keys
-from gateway.engine.kinds import Json, SessionRef
-from gateway.engine.ledger import Asked, VerdictRow
+from gateway.engine.kinds import Json, JsonObject, SessionRef
+from gateway.engine.ledger import Asked
 from gateway.host.api import Api
 from gateway.host.console.views.session import steps_of, turn_row
+from gateway.outbox.listing import verdict_json
 from gateway.playground.screen import Place
 
 TURNS = 3
@@ -47,7 +48,7 @@ class Beside:
     """The latest turns, the newest first, and the latest verdicts likewise."""
 
     turns: Sequence[Turn] = ()
-    verdicts: Sequence[VerdictRow] = ()
+    verdicts: Sequence[JsonObject] = ()
 
 
 async def beside(api: Api, place: Place) -> Beside:
@@ -64,8 +65,11 @@ async def beside(api: Api, place: Place) -> Beside:
     heard = await store.ledger.verdicts(source="slack", place=thread.key, limit=VERDICTS)
     return Beside(
         turns=[
-            Turn(row=turn_row(one), steps=await steps_of(api, ref, one.turn, EVENTS))
+            Turn(
+                row=api.names.beside(turn_row(one)),
+                steps=await steps_of(api, ref, one.turn, EVENTS),
+            )
             for one in found
         ],
-        verdicts=[one for one in heard if one.verdict != ECHO],
+        verdicts=[api.names.beside(verdict_json(one)) for one in heard if one.verdict != ECHO],
     )

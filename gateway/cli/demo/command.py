@@ -15,6 +15,7 @@ from gateway.cli.base import Command, pass_out
 from gateway.cli.demo.digest import moved_in
 from gateway.cli.demo.hosting import HostProcess
 from gateway.cli.demo.office import open_office
+from gateway.cli.demo.post import open_post
 from gateway.cli.demo.scenes import play
 from gateway.cli.demo.stage import Stage
 from gateway.cli.exits import Exit
@@ -31,7 +32,8 @@ PAYMENT_SECONDS = 0.6
 @pass_out
 def demo(out: Out, keep: bool) -> None:
     """Slack, with a question in a thread and a refund that a button approves, over three kill -9; a
-    denial by way of the API; many conversations at once; and a digest on Monday at nine.
+    denial by way of the API; many conversations at once; a digest on Monday at nine; and a customer's
+    mail.
 
     Always scripted, whatever keys are set. Each line marked ✓ was checked, not assumed; the exit
     code is 0 only if all of them held.
@@ -61,16 +63,16 @@ def demo(out: Out, keep: bool) -> None:
 
 
 async def _run(stage: Stage, state: Path, agent: Path) -> bool:
-    async with open_office() as office:
+    async with open_office() as office, open_post(office) as post:
         extra = {
             "REFUND_APPROVERS": ",".join(("demo:leads:", *office.leads)),
             "PAYMENTS_STUB_SECONDS": str(PAYMENT_SECONDS),
             **office.settings,
         }
-        ours = await asyncio.to_thread(moved_in, agent, state, office.ops.id)
+        ours = await asyncio.to_thread(moved_in, agent, state, office.ops.id, post.approvals.id)
         host = HostProcess(state, ours, secrets.token_urlsafe(24), extra)
         try:
-            await play(stage, host, office, state)
+            await play(stage, host, office, post, state)
         finally:
             await host.stop()
         return stage.close(host.kills)

@@ -16,19 +16,20 @@ from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.limits import SYSTEM_CLOCK
 
 NAME = "daily_digest"
-ELSEWHERE = "C0000000OPS"
-"""The channel that the demo agent's schedule names: the reader's own."""
+PLACES = (("C0000000OPS", f"schedules/{NAME}.md"), ("C0000000APR", "agent.py"))
+"""Channels that the demo agent's files name, the reader's own: of its digest, and of its approvals."""
 
 
-def moved_in(agent: Path, state: Path, ops: str) -> Path:
-    """The agent with one line of it changed: its digest goes into the #ops there is here."""
+def moved_in(agent: Path, state: Path, ops: str, approvals: str) -> Path:
+    """The agent with two lines of it changed: its messages go into the channels there are here."""
     made = state / "agent"
     shutil.copytree(agent, made, ignore=shutil.ignore_patterns("__pycache__"))
-    path = made / "schedules" / f"{NAME}.md"
-    text = path.read_text("utf-8")
-    if text.count(ELSEWHERE) != 1:
-        raise Problem("demo", f"{path.name} names another channel now", fix="git checkout agent")
-    path.write_text(text.replace(ELSEWHERE, ops), "utf-8")
+    for (elsewhere, name), here in zip(PLACES, (ops, approvals), strict=True):
+        path = made / name
+        text = path.read_text("utf-8")
+        if text.count(elsewhere) != 1:
+            raise Problem("demo", f"{name} names another channel now", fix="git checkout agent")
+        path.write_text(text.replace(elsewhere, here), "utf-8")
     return made
 
 
@@ -38,7 +39,7 @@ async def digest(on: Theatre, office: Office) -> None:
     nine = datetime.fromtimestamp(due / 1000, zone)
     on.stage.says("", f"{NAME} runs {text_of(row.get('told'))}, next {nine:%A %H:%M} {zone}")
     await on.host.kill()
-    died = _now(on)
+    died = now(on)
     _go_to(on, office, due)
     await on.crash(f"before it was {nine:%H:%M}", f"started again on {nine:%A} at {nine:%H:%M}")
     await office.until("a digest", lambda: bool(office.in_ops()) and _quiet(office))
@@ -77,10 +78,10 @@ async def digest(on: Theatre, office: Office) -> None:
 def _go_to(on: Theatre, office: Office, moment: Millis) -> None:
     """The host that starts next is on that day then, and what Slack signs is for it."""
     on.host.ahead = Millis(moment - SYSTEM_CLOCK.now())
-    office.slack.signed_at = lambda: _now(on)
+    office.slack.signed_at = lambda: now(on)
 
 
-def _now(on: Theatre) -> Millis:
+def now(on: Theatre) -> Millis:
     return Millis(SYSTEM_CLOCK.now() + on.host.ahead)
 
 

@@ -9,7 +9,9 @@ from gateway.cli.demo import proof
 from gateway.cli.demo.crowd import crowd
 from gateway.cli.demo.digest import digest
 from gateway.cli.demo.hosting import HostProcess
+from gateway.cli.demo.inbox import inbox
 from gateway.cli.demo.office import Office
+from gateway.cli.demo.post import PostOffice
 from gateway.cli.demo.slack_scenes import mention, refund
 from gateway.cli.demo.stage import Stage
 from gateway.cli.demo.theatre import Theatre
@@ -18,7 +20,9 @@ from gateway.cli.timeline import object_of, text_of, whole
 LEAD = "demo:leads:first"
 
 
-async def play(stage: Stage, host: HostProcess, office: Office, state: Path) -> None:
+async def play(
+    stage: Stage, host: HostProcess, office: Office, post: PostOffice, state: Path
+) -> None:
     async with AsyncExitStack() as stack:
         theatre = Theatre(stage, host, state, stack)
         with stage.waiting("starting a host…"):
@@ -32,8 +36,11 @@ async def play(stage: Stage, host: HostProcess, office: Office, state: Path) -> 
         await denied(theatre)
         stage.scene(4, "Many conversations, one crash in the middle")
         await crowd(theatre)
+        host.lend(post.settings)  # its next start reads mail, too
         stage.scene(5, "A digest by cron, and a crash just before its time")
         await digest(theatre, office)
+        stage.scene(6, "A refund asked for by mail, approved in Slack, over a crash")
+        await inbox(theatre, post)
 
 
 async def denied(on: Theatre) -> None:

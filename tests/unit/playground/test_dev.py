@@ -6,7 +6,7 @@ import json
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(60)  # starts a process
 
 
 @contextmanager
-def developed(shell: Shell) -> Iterator[str]:
+def developed(shell: Shell) -> Generator[str]:
     """Where ``gateway dev`` serves."""
     process = subprocess.Popen(
         [*COMMAND, "--json", "dev", "--port", "0"],
@@ -61,9 +61,15 @@ async def test_an_agent_that_isnt_in_slack_is_told_how_to_get_there(tmp_path: Pa
     shutil.copytree(ROOT / "agent", agent, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in ("channels", "schedules"):
         shutil.rmtree(agent / folder)
+    file = agent / "agent.py"
+    routed = '    approvals={"email:refunds": "slack:C0000000APR"},\n'
+    assert routed in file.read_text()
+    file.write_text(file.read_text().replace(routed, ""))
     async with (
         playing(tmp_path / "state", agent) as play,
         aiohttp.ClientSession() as http,
         http.get(play.url) as page,
     ):
         assert "gateway add channel slack" in await page.text()
+        async with http.get(f"{play.url}/mail") as mail:
+            assert "channels/email.py" in await mail.text()

@@ -62,6 +62,23 @@ async def test_another_name_for_this_machine_shows_nothing(
         assert answer.status == 403
 
 
+@pytest.mark.parametrize(
+    ("media", "status"),
+    [
+        ("multipart/form-data", 415),
+        ("multipart/form-data; boundary=x", 415),
+        ("application/x-www-form-urlencoded", 400),
+    ],
+)
+async def test_what_is_no_form_is_refused(
+    play: Playing, http: aiohttp.ClientSession, media: str, status: int
+) -> None:
+    sent, headers = b"--x\r\nas=%ff&text=%00", {"Content-Type": media}
+    async with http.post(f"{play.url}/say", data=sent, headers=headers) as answer:
+        assert answer.status == status
+        assert (await answer.json())["fix"]
+
+
 async def test_a_form_leads_back_to_where_it_was_sent_from(
     play: Playing, http: aiohttp.ClientSession
 ) -> None:
@@ -105,7 +122,7 @@ async def test_every_entry_of_the_menu_is_a_fault(
     assert [one.kind for one in play.slack.faults.planned] == [entry.kind for entry in MENU]
     async with http.get(play.url) as answer:
         assert (await answer.text()).count("waits for its moment") == len(MENU)
-    async with http.post(f"{play.url}/repair", headers=JSON) as answer:
+    async with http.post(f"{play.url}/repair", data={"as": "asker"}, headers=JSON) as answer:
         assert answer.status == 200
     assert not play.slack.faults.planned
 

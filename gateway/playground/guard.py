@@ -1,0 +1,43 @@
+"""Only for this machine, and only for forms of our own pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from aiohttp import web
+
+from gateway.engine.errors import RequestError
+from gateway.host.auth import ForbiddenError, elsewhere
+from gateway.host.console.access.origin import check_own_page
+from gateway.host.pages.forms import read_fields
+from gateway.host.problems import problem
+
+__all__ = ["Form", "Handler", "guarded", "read"]
+
+Form: TypeAlias = Mapping[str, Sequence[str]]
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+async def read(request: web.Request) -> Form:
+    found: dict[str, list[str]] = {}
+    for name, value in await read_fields(request):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def guarded(handler: Handler) -> Handler:
+    async def serve(request: web.Request) -> web.StreamResponse:
+        try:
+            if (why := elsewhere(request)) is not None:
+                raise ForbiddenError(
+                    f"the playground is for this machine alone: {why}",
+                    fix="open it by the address that gateway dev printed",
+                )
+            if request.method == "POST":
+                check_own_page(request, None)
+            return await handler(request)
+        except RequestError as error:
+            return problem(error)
+
+    return serve

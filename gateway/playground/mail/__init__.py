@@ -1,0 +1,1 @@
+"""The playground's mail: mailboxes to write from, and what the gateway makes of what is written."""

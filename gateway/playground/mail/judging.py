@@ -1,0 +1,140 @@
+"""Beside a letter: how the gateway judged who wrote it, what became of it and why, and the turn that came of
+it. Who wrote it is judged anew from the bytes that the gateway keeps, as anybody may at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from channels.email.channel import EmailChannel
+from channels.email.identity.attest import attest
+from channels.email.mime.read import read
+from channels.email.parse import event_id
+from channels.email.threads import places
+from channels.email.threads.shelf import Shelf
+from gateway.approvals.asking import KNOWN
+from gateway.engine.decisions.opening import opening_from
+from gateway.engine.kinds import JsonObject, Level, SessionRef
+from gateway.engine.ledger import VerdictRow
+from gateway.host.api import Api
+from gateway.host.console.views.deliveries import row as delivery_row
+from gateway.host.console.views.session import steps_of, turn_row
+from gateway.intake.rules import meaning
+from gateway.playground.mail.office import SUPPORT
+from gateway.playground.mail.place import MailPlace
+from gateway.playground.mail.reading import Letter
+from gateway.playground.turns import EVENTS, Turn, judged
+
+MOST = 6
+"""Letters of a thread that are told about, and turns, the latest of them."""
+
+
+ALONE = {
+    "held": "It joins no conversation, and nothing of anybody's is told.",
+    "automated_mail": "It opens no turn, and nothing is answered.",
+}
+"""What is said of a mail that is part of no conversation, by its verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One letter that reached the support inbox. ``level`` and ``verdict`` are empty while it wasn't taken."""
+
+    letter: Letter
+    level: Level | str = ""
+    known: str = ""
+    reasons: Sequence[tuple[str, str]] = ()
+    verdict: str = ""
+    word: str = ""
+    rule: str = ""
+    meaning: str = ""
+    joined: str = ""
+    """The conversation that it is part of, or why it is part of none."""
+    copies: int = 1
+
+    @property
+    def tone(self) -> str:
+        return {"accepted": "good", "held": "wait", "queued": "busy"}.get(self.verdict, "off")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What belongs to a thread, the newest first."""
+
+    judged: Sequence[Judged] = ()
+    turns: Sequence[Turn] = ()
+    sent: Sequence[JsonObject] = ()
+
+
+async def beside(api: Api, at: MailPlace) -> Beside:
+    thread = at.thread
+    if thread is None:
+        return Beside()
+    inbox = MailPlace(office=at.office, person=at.office.person("support"))
+    ids = thread.ids
+    reached = [
+        one
+        for found in inbox.threads
+        for one in found.letters
+        if one.author != SUPPORT and not ids.isdisjoint(one.ids)
+    ]
+    reached.sort(key=lambda one: one.at, reverse=True)
+    found = [await judge(api, one) for one in reached[:MOST]]
+    sessions = dict.fromkeys(row.session for _, row in found if row is not None and row.session)
+    turns: list[Turn] = []
+    sent: list[JsonObject] = []
+    for session in [*sessions][:MOST]:
+        ref = SessionRef(api.agent, session)
+        for one in await api.runtime.store.list_turns(ref=ref, limit=MOST):
+            steps = await steps_of(api, ref, one.turn, EVENTS)
+            turns.append(Turn(row=api.names.beside(turn_row(one)), steps=steps))
+            rows = await api.runtime.store.ledger.deliveries(turn_id=one.turn.turn_id, limit=MOST)
+            sent += [delivery_row(row, api.names) for row in rows if row.session == session]
+    return Beside(judged=[one for one, _ in found], turns=turns, sent=sent)
+
+
+async def judge(api: Api, letter: Letter) -> tuple[Judged, VerdictRow | None]:
+    channel = api.registry.channels.get("email")
+    ledger, clock = api.runtime.store.ledger, api.runtime.clock
+    handed = await Shelf(ledger, clock).find(letter.id)
+    if handed is None or not isinstance(channel, EmailChannel):
+        return Judged(letter=letter), None
+    desk = channel.desk
+    known = attest(read(handed.raw), handed, desk.trust, handed.at)
+    author = known.author
+    rows = await ledger.verdicts(source="email", event=event_id(letter.id), limit=1)
+    row = rows[0] if rows else None
+    made = Judged(
+        letter=letter,
+        level=known.level,
+        known=KNOWN[known.level].format(
+            author.address if author else known.shown, author.domain if author else "Its domain"
+        ),
+        reasons=known.reasons,
+        verdict="" if row is None else row.verdict,
+        word="" if row is None else judged(row.verdict),
+        rule="" if row is None else row.rule,
+        meaning="" if row is None else _sentence(meaning(row.rule)),
+        joined="" if row is None else await _joined(api, row, desk.mailbox),
+        copies=1 if row is None else row.copies,
+    )
+    return made, row
+
+
+async def _joined(api: Api, row: VerdictRow, mailbox: str) -> str:
+    if row.session is None or row.turn_id is None:
+        return ALONE.get(row.verdict, "It opens no turn.")
+    turn = await api.runtime.store.turn(SessionRef(api.agent, row.session), row.turn_id)
+    event: JsonObject = {} if turn is None else opening_from(turn.body).event or {}
+    name = row.session.removeprefix(places.session(mailbox, ""))
+    if link := event.get("link"):
+        return (
+            f"It names conversation {link} and isn't let into it: its author takes no part there, or"
+            f" nobody vouches for them. It begins {name}."
+        )
+    first = turn is not None and turn.number == 1
+    return f"It begins conversation {name}." if first else f"It goes on with conversation {name}."
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"

@@ -1,0 +1,149 @@
+"""The mail's pages, its forms and its stream, for whoever sits at this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from channels.slack.emulator import Impossible
+from gateway.host.api import Api
+from gateway.host.pages import page
+from gateway.host.pages.render import HEADERS, POLICY
+from gateway.host.stream import send
+from gateway.playground.guard import Form, guarded, read
+from gateway.playground.mail.board import MailBoard, planned
+from gateway.playground.mail.desk import SAMPLES, MailDesk
+from gateway.playground.mail.judging import beside, judge
+from gateway.playground.mail.menu import MENU
+from gateway.playground.mail.office import MODES, PEOPLE, SUPPORT, MailOffice
+from gateway.playground.mail.place import MAIL, MailPlace, mail_door, mail_place
+from gateway.playground.mail.reading import find_raw, html_of
+
+FRAMED = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+)
+"""What a letter's page may do: look like something. It runs nothing and loads nothing."""
+LONGEST_RAW = 200_000
+LOOK_EVERY = 1.0
+SETTLE = 0.04
+"""As for the Slack pages."""
+TRIES = {
+    "june": (
+        ("Order 1042", "Hello, where is order 1042?"),
+        ("My kettle", "Hello,\n\nplease refund order 1042. It arrived broken.\n\nThank you!"),
+        ("A question", "Hello, what is your refund policy?"),
+    )
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class MailSite:
+    office: MailOffice
+    desk: MailDesk
+    api: Api
+    mounted: bool
+    """Whether the agent has a channel for email at all."""
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    """What somebody is told on the next page."""
+
+    def mount(self, app: web.Application) -> None:
+        app.router.add_get(MAIL, guarded(self.show))
+        app.router.add_get(f"{MAIL}/live", guarded(self.live))
+        app.router.add_get(f"{MAIL}/raw", guarded(self.raw))
+        app.router.add_get(f"{MAIL}/page", guarded(self.page))
+        app.router.add_post(f"{MAIL}/{{act}}", guarded(self.act))
+
+    # -- looking -----------------------------------------------------------------------------------
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        at = mail_place(self.office, request.query)
+        response = page(
+            request,
+            "playground/mail.html",
+            at=at,
+            people=list(PEOPLE.values()),
+            steps=await beside(self.api, at),
+            menu=MENU,
+            modes=MODES,
+            planned=planned(self.office),
+            samples={name: told for name, (told, _) in SAMPLES.items()},
+            tries=TRIES.get(self.api.agent, (("Hello", "Hello!"),)),
+            support=SUPPORT,
+            bot=self.api.agent,
+            note=self.notes.pop(at.person.key, ""),
+            mounted=self.mounted,
+            mistakes=self.api.mistakes,
+        )
+        response.headers["Content-Security-Policy"] = f"{POLICY}; frame-src 'self'"
+        return response
+
+    async def raw(self, request: web.Request) -> web.StreamResponse:
+        at = mail_place(self.office, request.query)
+        letter = find_raw(self.office, request.query.get("id", ""))
+        if letter is None:
+            raise web.HTTPNotFound
+        judged, _ = await judge(self.api, letter)
+        text = letter.raw[:LONGEST_RAW].decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+        cut = max(len(letter.raw) - LONGEST_RAW, 0)
+        return page(
+            request,
+            "playground/mail_raw.html",
+            at=at,
+            one=judged,
+            letter=letter,
+            text=text,
+            cut=cut,
+        )
+
+    async def page(self, request: web.Request) -> web.StreamResponse:
+        """A letter's page, for the frame around it."""
+        letter = find_raw(self.office, request.query.get("id", ""))
+        html = "" if letter is None else html_of(letter.raw)
+        if not html:
+            raise web.HTTPNotFound
+        headers = {**HEADERS, "Content-Security-Policy": FRAMED}
+        return web.Response(text=html, headers=headers, content_type="text/html", charset="utf-8")
+
+    async def live(self, request: web.Request) -> web.StreamResponse:
+        at = mail_place(self.office, request.query)
+        return await send(self.api, request, self._changes(at), {})
+
+    async def _changes(self, at: MailPlace) -> AsyncIterator[bytes]:
+        board, stirred = MailBoard(), asyncio.Event()
+        watchers = self.office.server.journal.watchers
+        watchers.append(stirred.set)
+        try:
+            while True:
+                stirred.clear()
+                now = at.again()
+                steps = await beside(self.api, now)
+                if changed := b"".join(board.changes(now, steps, self.api.mistakes)):
+                    yield changed
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await stirred.wait()
+                await asyncio.sleep(SETTLE)
+        finally:
+            watchers.remove(stirred.set)
+
+    # -- acting ------------------------------------------------------------------------------------
+    async def act(self, request: web.Request) -> web.StreamResponse:
+        form: Form = await read(request)
+        at = mail_place(self.office, {name: values[0] for name, values in form.items()})
+        note, goes = "", at
+        try:
+            led = await self.desk.act(request.match_info["act"], at, form)
+            if led is None:
+                raise web.HTTPNotFound
+            goes = led
+        except Impossible as error:
+            note = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        headers = {"Cache-Control": "no-store"}
+        if "application/json" in request.headers.get("Accept", ""):
+            leads = "" if goes.query == at.query else mail_door(goes)
+            return web.json_response({"note": note, "go": leads, "modal": ""}, headers=headers)
+        self.notes[at.person.key] = note
+        raise web.HTTPSeeOther(mail_door(goes), headers=headers)
