@@ -29,6 +29,7 @@ COMMANDS = {
     "approvals": "gateway.cli.commands.approvals:approvals",
     "schedules": "gateway.cli.operate.schedules:schedules",
     "deliveries": "gateway.cli.operate.deliveries:deliveries",
+    "mail": "gateway.cli.operate.mail:mail",
     "why": "gateway.cli.operate.why:why",
     "audit": "gateway.cli.commands.status:audit",
     "slack": "gateway.cli.operate.manifest:slack",

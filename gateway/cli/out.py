@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gateway.cli.problem import Problem
-from gateway.cli.text import ASCII_MARKS, MARKS, Style, ago, clean, moment
+from gateway.cli.text import ASCII_MARKS, MARKS, Style
 from gateway.engine.kinds import Json, JsonObject
+from gateway.host.words.text import clean, distance, iso
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +56,7 @@ class Out:
 
     def when(self, millis: int | None, now: int) -> str:
         """A moment: relative on a terminal, ISO 8601 in a pipe."""
-        return ago(millis, now) if self.terminal else moment(millis)
+        return distance(millis, now) if self.terminal else iso(millis)
 
     # -- lines ---------------------------------------------------------------------------------
     def say(self, *parts: Part) -> None:
@@ -117,25 +118,54 @@ class Out:
         self._write(self.stdout, json.dumps(item, ensure_ascii=False) + "\n")
         self.stdout.flush()
 
+    def untouched(self, raw: bytes) -> None:
+        """Somebody's bytes as they are, for a file or a pipe; a terminal gets them by ``block``."""
+        self.stdout.flush()
+        self.stdout.buffer.write(raw)
+        self.stdout.buffer.flush()
+
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
         if self.json:
             return
         if not self.terminal:
             for row in rows:
-                # A tab or newline inside a field would make two of it.
-                fields = (" ".join(clean(plain(cell)).split()) for cell in row)
-                self._write(self.stdout, self._fit(self.stdout, "\t".join(fields)) + "\n")
+                line = "\t".join(map(_flat, row))
+                self._write(self.stdout, self._fit(self.stdout, line) + "\n")
             return
         from rich.table import Table
         from rich.text import Text
 
+        told = [place for place in range(len(columns)) if any(plain(row[place]) for row in rows)]
+        columns, rows = [columns[p] for p in told], [[row[p] for p in told] for row in rows]
+        made = [
+            [Text(self._fit(self.stdout, _flat(cell)), style=style(cell)) for cell in row]
+            for row in rows
+        ]
+        wide = [
+            max(len(column), *(row[place].cell_len for row in made), 0)
+            for place, column in enumerate(columns)
+        ]
+        if sum(wide) + 2 * (len(columns) - 1) > self.width:
+            self._stacked(columns, rows)
+            return
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for column in columns:
-            table.add_column(column, overflow="fold")
-        for row in rows:
-            cells = [Text(self._fit(self.stdout, clean(plain(c))), style=style(c)) for c in row]
+            table.add_column(column, no_wrap=True)
+        for cells in made:
             table.add_row(*cells)
         self._console(self.stdout).print(table)
+
+    def _stacked(self, columns: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
+        """One below the other, where a terminal is too narrow for them to stand beside each other."""
+        names = [column.capitalize() for column in columns[1:]]
+        label = max(map(len, names), default=0)
+        for place, (first, *others) in enumerate(rows):
+            if place:
+                self.say()
+            self.say((_flat(first), style(first) or "bold"))
+            for name, cell in zip(names, others, strict=True):
+                if plain(cell):
+                    self.block((f"  {name:<{label}}  ", "dim"), _flat(cell), style(cell))
 
     def problem(self, problem: Problem) -> None:
         if self.json:
@@ -190,6 +220,11 @@ class Out:
 
 def _wrapped(line: str, room: int, hang: str) -> list[str]:
     return textwrap.wrap(line, room, subsequent_indent=hang, break_on_hyphens=False) or [""]
+
+
+def _flat(part: Part) -> str:
+    """On one line: a tab or a line feed inside a field would make two of it."""
+    return " ".join(clean(plain(part)).split())
 
 
 def plain(part: Part) -> str:

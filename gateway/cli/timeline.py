@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gateway.cli.text import Style, arguments, clean, moment, one_line, span, value
+from gateway.cli.text import Style, arguments, value
 from gateway.engine.kinds import Json, JsonObject
+from gateway.host.words.text import clean, iso, one_line, span
 
 TERMINAL = frozenset({"turn.completed", "turn.failed", "turn.cancelled", "turn.timed_out"})
 OUTCOME_MARK: dict[str, tuple[str, Style]] = {
@@ -63,18 +64,23 @@ def call_line(event: JsonObject, limit: int = 110) -> str:
     return f"{text_of(call.get('name'))}({arguments(object_of(call.get('input')), limit)})"
 
 
+def by(event: JsonObject) -> str:
+    """``by ada``: the name where the host knows one, else the id."""
+    who = text_of(event.get("by_name")) or text_of(event.get("by"))
+    return f"by {who}" if who else ""
+
+
 def clock(event: JsonObject) -> str:
     """Time of day, UTC, to the millisecond."""
-    return moment(whole(event.get("at")))[11:23]
+    return iso(whole(event.get("at")))[11:23]
 
 
 # -- one function an event --------------------------------------------------------------------------
 def _started(event: JsonObject, _: int) -> Line:
     trigger = text_of(event.get("trigger"))
-    by = text_of(event.get("by"))
     what = "resumed" if trigger == "resume" else "started"
     origin = "" if trigger == "resume" else trigger
-    return Line("▸", "cyan", what, ", ".join(filter(None, (origin, by and f"by {by}"))))
+    return Line("▸", "cyan", what, ", ".join(filter(None, (origin, by(event)))))
 
 
 def _reasoned(event: JsonObject, limit: int) -> Line:
@@ -105,7 +111,7 @@ def _asked(event: JsonObject, limit: int) -> Line:
 
 def _voted(event: JsonObject, _: int) -> Line:
     votes = f"{whole(event.get('votes'))} of {whole(event.get('quorum'))}"
-    return Line("⏸", "yellow", "vote", f"{votes}, by {text_of(event.get('by'))}")
+    return Line("⏸", "yellow", "vote", f"{votes}, {by(event)}")
 
 
 def _answered(event: JsonObject, limit: int) -> Line:
@@ -114,8 +120,8 @@ def _answered(event: JsonObject, limit: int) -> Line:
     said: list[str] = []
     if outcome == "answered":
         said.append(one_line(text_of(event.get("value")), limit // 2))
-    if by := text_of(event.get("by")):
-        said.append(f"by {by}")
+    if who := by(event):
+        said.append(who)
     if reason := text_of(event.get("reason")):
         said.append(f'"{one_line(reason, limit // 2)}"')
     return Line(mark, style, outcome or "answered", "  ".join(said))

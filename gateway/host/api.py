@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from gateway.engine.agent import AgentDef
@@ -12,11 +13,13 @@ from gateway.engine.errors import BusyError, NotFoundError
 from gateway.engine.kinds import Millis
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
+from gateway.host.channels.clerks import Clerks
 from gateway.host.channels.registry import Registry
 from gateway.host.console.access.access import Access
 from gateway.host.metrics import Metrics
 from gateway.host.problems import BadRequestError
 from gateway.host.shapes import KEY_CHARACTERS, KEY_LENGTH, NO_DOTS
+from gateway.host.words.names import Names
 from gateway.schedules.book import Book
 from gateway.values import ApiToken
 
@@ -57,6 +60,17 @@ class Api:
     draining: bool = False
     """The process begins to stop: new turns are refused, streams are told."""
     streams: set[OpenStream] = field(default_factory=set["OpenStream"])
+
+    @cached_property
+    def names(self) -> Names:
+        """What people and places are called, as far as this host has heard."""
+        return Names(self.registry.channels)
+
+    @cached_property
+    def clerks(self) -> Clerks:
+        """Who looks after what came in by mail."""
+        runtime = self.runtime
+        return Clerks(self.registry.channels, self.agent, runtime.store.ledger, runtime.clock)
 
     @property
     def channels(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.auth import JSON
 from gateway.host.problems import PROBLEM, title
+from gateway.host.routes.mail import COMPONENTS as MAIL
 from gateway.host.routes.schedules import COMPONENTS as SCHEDULES
 from gateway.host.shapes import COMPONENTS, FREE, HISTORY, SESSION, ref, text
 from gateway.host.table import Query, Reply, Route
@@ -20,6 +21,8 @@ PATH_PARAMETERS: dict[str, JsonObject] = {
     "id": text("The opaque id of a request."),
     "delivery": text("The number of a delivery.", pattern="^[0-9]{1,18}$"),
     "schedule": text("A schedule of the agent: the name of its file."),
+    "event": text("A mail, by its event's id."),
+    "conversation": text("A conversation by mail, by its id or its session's key."),
     "name": text("A mounted channel."),
     "tail": text("A path of the channel's own."),
 }
@@ -34,7 +37,7 @@ def document(routes: Iterable[Route], *, version: str, secured: bool) -> JsonObj
     for route in routes:
         item = paths.setdefault(route.path, {})
         item[route.method.lower()] = _operation(route, secured=secured)
-    components: JsonObject = {"schemas": {**COMPONENTS, **SCHEDULES}}
+    components: JsonObject = {"schemas": {**COMPONENTS, **SCHEDULES, **MAIL}}
     if secured:
         components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
     return {

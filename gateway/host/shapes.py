@@ -158,6 +158,7 @@ _TURN_ROW: JsonObject = {
     "started_at": maybe(MOMENT),
     "ended_at": maybe(MOMENT),
 }
+_NAME = maybe(text("What people call it, where this host knows."))
 _AUDIT_ROW: JsonObject = {
     "number": COUNT,
     "at": MOMENT,
@@ -228,6 +229,12 @@ _VOTE: JsonObject = {
     "counts": {"type": "boolean"},
     "why": text("Why it doesn't count; empty if it does."),
 }
+
+
+def _named(row: JsonObject, fields: str) -> JsonObject:
+    """A row with names beside its ids."""
+    return obj({**row, **{f"{one}_name": _NAME for one in fields.split()}}, " ".join(row))
+
 
 COMPONENTS: JsonObject = {
     "Problem": obj(
@@ -306,8 +313,8 @@ COMPONENTS: JsonObject = {
         },
         "id agent session turn_id decided outcome votes quorum",
     ),
-    "Sessions": obj({"sessions": listed(obj(_SESSION_ROW, " ".join(_SESSION_ROW)))}, "sessions"),
-    "Turns": obj({"turns": listed(obj(_TURN_ROW, " ".join(_TURN_ROW)))}, "turns"),
+    "Sessions": obj({"sessions": listed(_named(_SESSION_ROW, "session"))}, "sessions"),
+    "Turns": obj({"turns": listed(_named(_TURN_ROW, "session speaker"))}, "turns"),
     "Approval": obj(
         {
             **_REQUEST,
@@ -316,15 +323,17 @@ COMPONENTS: JsonObject = {
             "turn_id": text(),
             "outcome": maybe(text()),
             "by": maybe(text()),
+            "by_name": _NAME,
+            "session_name": _NAME,
             "cast": listed(obj(_VOTE, " ".join(_VOTE))),
         },
         " ".join([*_REQUEST, "agent", "session", "turn_id"]),
     ),
     "Approvals": obj({"approvals": listed(ref("Approval"))}, "approvals"),
     "Audit": obj({"audit": listed(obj(_AUDIT_ROW, " ".join(_AUDIT_ROW)))}, "audit"),
-    "Delivery": obj(_DELIVERY, " ".join(_DELIVERY)),
+    "Delivery": _named(_DELIVERY, "session target ref"),
     "Deliveries": obj({"deliveries": listed(ref("Delivery"))}, "deliveries"),
-    "Verdicts": obj({"verdicts": listed(obj(_VERDICT, " ".join(_VERDICT)))}, "verdicts"),
+    "Verdicts": obj({"verdicts": listed(_named(_VERDICT, "session place speaker"))}, "verdicts"),
     "Agents": obj(
         {
             "agents": listed(
@@ -355,6 +364,7 @@ COMPONENTS: JsonObject = {
             "approvals": COUNT,
             "oldest_approval": maybe(MOMENT),
             "dead_deliveries": COUNT,
+            "held_mail": {**COUNT, "description": "Mails that wait for an operator."},
             "schedule_lag": {"type": "number", "description": "Seconds that schedules are behind."},
             "agents": listed(text()),
             "store": text(),
@@ -363,10 +373,21 @@ COMPONENTS: JsonObject = {
                     {
                         "name": text(),
                         "on": {"type": "boolean"},
+                        "available": {"type": "boolean"},
                         "missing": listed(text("A setting that would turn it on.")),
                         "problem": maybe(text("What keeps it from working now.")),
+                        "standing": listed(
+                            obj(
+                                {
+                                    "name": text(),
+                                    "told": text("How it is set up."),
+                                    "at": maybe(MOMENT),
+                                },
+                                "name told at",
+                            )
+                        ),
                     },
-                    "name on missing problem",
+                    "name on available missing problem standing",
                 )
             ),
             "version": text(),

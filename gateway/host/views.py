@@ -15,7 +15,13 @@ from gateway.engine.outcomes import (
     TurnResult,
     TurnSnapshot,
 )
-from gateway.engine.records import AuditEntry, RequestSummary, SessionSummary, TurnSummary
+from gateway.engine.records import (
+    AuditEntry,
+    RequestSummary,
+    SessionSummary,
+    TurnRecord,
+    TurnSummary,
+)
 from gateway.engine.wire import loads, message_from
 from gateway.intake.envelope import unwrapped
 
@@ -97,6 +103,12 @@ def opening_text(found: TurnSummary) -> str:
     return unwrapped("".join(block.text for block in blocks if isinstance(block, Text)))
 
 
+def speaker_name(record: TurnRecord) -> str | None:
+    """What the channel called whoever spoke, when it took the message."""
+    speaker = opening_from(record.body).speaker
+    return (speaker.name if speaker is not None else "") or None
+
+
 def turn_json(found: TurnSummary) -> JsonObject:
     record = found.turn
     error: Json = None if record.error is None else loads(record.error)
@@ -108,6 +120,7 @@ def turn_json(found: TurnSummary) -> JsonObject:
         "state": record.state,
         "source": record.source,
         "speaker": record.speaker,
+        "speaker_name": speaker_name(record),
         "opening": opening[:OPENING_CHARACTERS],
         "error": error,
         "request": record.request if record.state == "suspended" else None,

@@ -59,6 +59,7 @@ class MemoryLedger(MemoryKeeping):
         event: str | None = None,
         place: str | None = None,
         turn_id: str | None = None,
+        verdict: str | None = None,
         limit: int = 50,
     ) -> Sequence[VerdictRow]:
         await self._ready()
@@ -70,6 +71,7 @@ class MemoryLedger(MemoryKeeping):
             and event in {None, row.event_id}
             and place in {None, row.place}
             and turn_id in {None, row.turn_id}
+            and verdict in {None, row.verdict}
         ]
         return found[:limit]
 

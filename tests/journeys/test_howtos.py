@@ -149,3 +149,19 @@ def test_the_schedules_on_the_page_run_when_it_says(tmp_path: Path) -> None:
     assert seed(at=datetime.fromisoformat("2027-02-27T18:00+01:00"), services=None) is None
     asked = seed(at=datetime.fromisoformat("2027-02-28T18:00+01:00"), services=None)
     assert asked == "Close the books of February."
+
+
+def test_the_inbox_on_the_page_is_made(tmp_path: Path) -> None:
+    (block,) = blocks("docs/howto/email.md", "python")
+    assert block.code.startswith("# agent/channels/email.py\n")
+    files: dict[str, str | None] = {"channels/email.py": block.code}
+    loaded = load_agent(write_agent(tmp_path / "agent", files), env={}, run_channels=True)
+    made = loaded.channels["email"](
+        {
+            "EMAIL_ADDRESS": "support@shop.example",
+            "EMAIL_LISTEN": "lmtp://127.0.0.1:2400",
+            "EMAIL_SMTP_URL": "smtps://support%40shop.example:secret@smtp.shop.example",
+            "GATEWAY_SECRET_KEYS": "a-key-for-tests-only-and-nothing-else",
+        }
+    )
+    assert made.source == "email"

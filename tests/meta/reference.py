@@ -201,7 +201,7 @@ def _import_all() -> None:
 
 # -- settings ----------------------------------------------------------------------------------------
 def settings() -> str:
-    channels = {row.env: words.LATER for row in ROWS if re.match("(CRISP|EMAIL)_", row.env)}
+    channels = {row.env: words.LATER for row in ROWS if re.match("CRISP_", row.env)}
     said = {**words.SETTINGS, **channels}
     _same("SETTINGS", (row.env for row in ROWS), said)
     plain = Settings()

@@ -11,6 +11,7 @@ from pathlib import Path
 from gateway.config import Settings
 from gateway.host.app import make_app
 from gateway.host.compose import Host, open_host
+from gateway.playground.mail.office import MailOffice
 from gateway.playground.office import Office
 from gateway.playground.running import open_playground
 from gateway.testing.slack import Message, SlackEmulator
@@ -26,6 +27,7 @@ class Playing:
     url: str
     """Of the page."""
     office: Office
+    mail: MailOffice
     host: Host
 
     @property
@@ -65,7 +67,7 @@ async def playing(state: Path, agent: Path = AGENT) -> AsyncGenerator[Playing, N
         async with on_socket(app) as url:
             playground.open(url)
             try:
-                yield Playing(f"{url}/playground", playground.office, host)
+                yield Playing(f"{url}/playground", playground.office, playground.mail, host)
             finally:
                 await playground.office.slack.settled(PATIENCE)
                 host.api.end_streams()

@@ -76,6 +76,7 @@ def _body(handed: RawMail, tries: int) -> JsonObject:
         "to": [*handed.envelope_to],
         "at": handed.at,
         "covered": handed.covered,
+        "whole": handed.whole,
     }
 
 
@@ -88,4 +89,5 @@ def _handed(raw: bytes, body: JsonObject) -> RawMail:
         envelope_to=tuple(str(one) for one in cast("list[object]", body["to"])),
         at=Millis(cast("int", body["at"])),
         covered=bool(body["covered"]),
+        whole=cast("int | None", body["whole"]),
     )

@@ -82,7 +82,10 @@ class Glance(Wire):
             uids = sorted(cast("Sequence[int]", self._imap.search("UNDELETED")))
             latest = uids[-newest:] if newest else []
             item = f"BODY.PEEK[HEADER]<0.{MOST_HEADER}>"
-            fetched = self._imap.fetch(latest, [item]) if latest else {}
-        told = cast("Mapping[int, Mapping[bytes, object]]", fetched)
+            told: Mapping[int, Mapping[bytes, object]] = {}
+            if latest:
+                told = cast(
+                    "Mapping[int, Mapping[bytes, object]]", self._imap.fetch(latest, [item])
+                )
         found = [told[uid].get(b"BODY[HEADER]<0>") for uid in latest if uid in told]
         return len(uids), [one for one in found if isinstance(one, bytes)]

@@ -142,7 +142,7 @@ class Wire:
             found = self._imap.search(["UNDELETED", "SINCE", day]) if since else None
             if found is None:
                 return sorted(int(uid) for uid in self._imap.search("UNDELETED"))
-            told = self._imap.fetch(found, ["INTERNALDATE"]) if found else {}
+            told: dict[int, object] = self._imap.fetch(found, ["INTERNALDATE"]) if found else {}
         return sorted(uid for uid in found if _came(told.get(uid)) >= since)
 
     def fetch(self, uid: int) -> Found | None:

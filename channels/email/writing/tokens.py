@@ -236,8 +236,8 @@ def loop_mark(keys: Keys, conversation: str) -> str:
 
 
 def is_loop_mark(keys: Keys, given: str) -> bool:
-    token = tuple(given.strip().split(".")) if given.isascii() else ()
-    if tuple(map(len, token)) != (_CONVERSATION, _MAC, _KEY):
+    token = given.strip().split(".") if given.isascii() else []
+    if [*map(len, token)] != [_CONVERSATION, _MAC, _KEY]:
         return False
     conversation, signed, key = token
     return keys.signer(signed, key, "loop", conversation) is not None

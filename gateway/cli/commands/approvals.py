@@ -8,16 +8,16 @@ from typing import cast
 import click
 
 from gateway.cli.base import ListGroup, pass_out
-from gateway.cli.commands.common import LIMIT, cut, find_approval, listing, now
+from gateway.cli.commands.common import LIMIT, called, cut, find_approval, listing, named, now
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import at_desk
 from gateway.cli.talk.card import answerers, boolean, card, command
 from gateway.cli.talk.printer import TurnPrinter
-from gateway.cli.text import one_line
 from gateway.cli.timeline import object_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
+from gateway.host.words.text import one_line
 
 
 @click.group(cls=ListGroup, short_help="List, show, approve and deny what waits.")
@@ -37,7 +37,7 @@ def list_approvals(out: Out, limit: int) -> None:
     def cells(row: JsonObject) -> list[Part]:
         return [
             text_of(row.get("id")),
-            text_of(row.get("session")),
+            named(row, "session", out),
             one_line(text_of(row.get("prompt")), 200),
             answerers(object_of(row.get("answerers"))),
             out.when(whole(row.get("created_at")), at),
@@ -61,7 +61,7 @@ def show(out: Out, id: str) -> None:  # noqa: A002
     card(out, found)
     out.say()
     if outcome := text_of(found.get("outcome")):
-        by = text_of(found.get("by"))
+        by = called(found, "by")
         out.say(f"  {outcome}" + (f" by {by}" if by else ""))
         return
     out.say(f"  {command(found)}")
@@ -141,7 +141,7 @@ def _answer(out: Out, id: str, value: Json, reason: str | None, wait: bool) -> N
 def _still_open(request: JsonObject) -> None:
     """Who comes second learns who was first."""
     if outcome := text_of(request.get("outcome")):
-        by = text_of(request.get("by"))
+        by = called(request, "by")
         raise Problem(
             "already_answered",
             f"already {outcome}" + (f" by {by}" if by else ""),

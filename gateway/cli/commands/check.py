@@ -12,11 +12,11 @@ from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished
 from gateway.cli.seat import settings
-from gateway.cli.text import count
 from gateway.config import Settings
 from gateway.definition import DefinitionError, Loaded, Problem, load_agent
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import JsonObject
+from gateway.host.words.text import count
 from gateway.values import needed
 
 

@@ -11,11 +11,12 @@ from gateway.cli.desk import Desk
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
-from gateway.cli.text import STATE_MARK, STATE_STYLE, arguments, one_line
+from gateway.cli.text import STATE_MARK, STATE_STYLE, arguments
 from gateway.cli.timeline import object_of, text_of
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.limits import SYSTEM_CLOCK
+from gateway.host.words.text import one_line
 from gateway.outbox.reference import reference_of
 
 AGENT = click.option("--agent", metavar="NAME", help="Which agent, where there are several.")
@@ -36,6 +37,18 @@ def state_part(state: str, out: Out) -> Part:
     """A state with its mark on a terminal, bare in a pipe."""
     mark = f"{STATE_MARK.get(state, ' ')} " if out.terminal else ""
     return mark + state, STATE_STYLE.get(state, "")
+
+
+def named(row: JsonObject, field: str, out: Out) -> str:
+    """By name on a terminal, where the host knows one; by its id in a pipe, where programs read it."""
+    name = text_of(row.get(f"{field}_name")) if out.terminal else ""
+    return name or text_of(row.get(field))
+
+
+def called(row: JsonObject, field: str) -> str:
+    """Both: ``ada (slack:T1:U1)``."""
+    found, name = text_of(row.get(field)), text_of(row.get(f"{field}_name"))
+    return f"{name} ({found})" if name else found
 
 
 def listing(

@@ -20,12 +20,12 @@ from gateway.values import Secret
 @click.option("--port", type=click.IntRange(0, 65535), help="0 takes a free one (PORT).")
 @pass_out
 def dev(out: Out, live: bool, port: int | None) -> None:
-    """Serve the agent on loopback, with a Slack of its own to talk to it in, the scripted model and a
-    token of its own.
+    """Serve the agent on loopback, with a Slack and a mail server of its own to talk to it in, the
+    scripted model and a token of its own.
 
-    The Slack is a page, at /playground. Or from another terminal: ``gateway chat``, ``gateway
+    Both are pages, at /playground. Or from another terminal: ``gateway chat``, ``gateway
     approvals``. What is saved in the agent directory, the next turn runs on. Reads ``.env``; keeps its
-    data in a database of its own, and doesn't run beside a real workspace's secrets.
+    data in a database of its own, and doesn't run beside a real workspace's secrets or a real mailbox.
     """
     settings = Settings.load(dotenv=Path(".env"))
     if settings.api_token is None:

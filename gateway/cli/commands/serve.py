@@ -81,7 +81,8 @@ def host_until_told(
         if out.json:
             out.record({"event": "link", "url": link})
         else:
-            out.say("  operators' pages, a link for one use within five minutes:")
+            out.say("  operators' pages, a link for one use within five minutes")
+            out.say("  (another one: gateway users link):")
             out.say(f"  {link}")
         out.stdout.flush()
 

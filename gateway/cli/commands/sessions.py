@@ -17,9 +17,9 @@ from gateway.cli.commands.common import (
 )
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
-from gateway.cli.text import ago, count
 from gateway.cli.timeline import text_of, whole
 from gateway.engine.kinds import JsonObject
+from gateway.host.words.text import count, distance
 
 
 @click.group(cls=ListGroup, short_help="List, show and reset conversations.")
@@ -49,9 +49,10 @@ def list_sessions(out: Out, agent: str | None, status: str | None, limit: int) -
             state_part(text_of(row.get("status")), out),
             str(whole(row.get("turns"))),
             out.when(whole(row.get("active_at")), at),
+            text_of(row.get("session_name")),
         ]
 
-    columns = ("SESSION", "AGENT", "STATUS", "TURNS", "ACTIVE")
+    columns = ("SESSION", "AGENT", "STATUS", "TURNS", "ACTIVE", "WHERE")
     none = 'no sessions yet. start one: gateway ask "hello"'
     if listing(out, found, columns, cells, empty=none):
         cut(out, found, limit)
@@ -74,11 +75,13 @@ def show(out: Out, session: str, agent: str | None) -> None:
         out.data({**row, "messages": [*messages]})
         return
     told: list[tuple[str, Part]] = [("session", session), ("agent", name)]
+    if where := text_of(row.get("session_name")):
+        told.append(("where", where))
     if key == session:
         told += [
             ("status", state_part(text_of(row.get("status")), out)),
             ("turns", count(whole(row.get("turns")), "turn")),
-            ("active", ago(whole(row.get("active_at")), now())),
+            ("active", distance(whole(row.get("active_at")), now())),
         ]
     out.fields(told)
     out.say()

@@ -8,9 +8,9 @@ from gateway.cli.base import Command, pass_out
 from gateway.cli.commands.common import AGENT, LIMIT, listing, now
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
-from gateway.cli.text import ago, count
 from gateway.cli.timeline import object_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
+from gateway.host.words.text import count, distance
 from gateway.values import needed
 
 
@@ -44,11 +44,19 @@ def _rows(found: JsonObject, where: str) -> list[tuple[str, Part]]:
     if dead := whole(found.get("dead_deliveries")):
         more = "✗ %d dead   gateway deliveries list --state dead"
         rows.append(("deliveries", (more % dead, "red")))
-    rows += [
-        (text_of(channel.get("name")), _channel(channel))
-        for channel in map(object_of, _items(found.get("channels")))
-    ]
+    for channel in map(object_of, _items(found.get("channels"))):
+        rows.append((text_of(channel.get("name")), _channel(channel)))
+        rows += [_standing(line) for line in map(object_of, _items(channel.get("standing")))]
+    if held := whole(found.get("held_mail")):
+        rows.append(("held mail", (f"⏸ {held} waiting → gateway mail list --held", "yellow")))
     return rows
+
+
+def _standing(line: JsonObject) -> tuple[str, Part]:
+    """How a channel is set up, below it."""
+    at = line.get("at")
+    heard = f" · last heard {distance(whole(at), now())}" if isinstance(at, int) else ""
+    return f"  {text_of(line.get('name'))}", (f"{text_of(line.get('told'))}{heard}", "dim")
 
 
 def _turns(found: JsonObject) -> str:
@@ -59,7 +67,7 @@ def _approvals(found: JsonObject) -> Part:
     waiting = whole(found.get("approvals"))
     if not waiting:
         return "none waiting"
-    oldest = ago(whole(found.get("oldest_approval")), now())
+    oldest = distance(whole(found.get("oldest_approval")), now())
     return (
         f"⏸ {count(waiting, 'request')} waiting, the oldest from {oldest} → gateway approvals list",
         "yellow",
@@ -71,6 +79,8 @@ def _channel(channel: JsonObject) -> Part:
         return f"✗ down · {problem}", "red"
     if channel.get("on"):
         return "✓ on", "green"
+    if channel.get("available") is False:
+        return "off · not in this release", "dim"
     missing = needed(_texts(channel.get("missing")))
     return f"off · set {missing}" if missing else "off", "dim"
 

@@ -5,13 +5,26 @@ from __future__ import annotations
 import click
 
 from gateway.cli.base import ListGroup, pass_out
-from gateway.cli.commands.common import AGENT, LIMIT, cut, find_turn, listing, now, state_part
+from gateway.cli.commands.common import (
+    AGENT,
+    LIMIT,
+    called,
+    cut,
+    find_turn,
+    listing,
+    named,
+    now,
+    state_part,
+)
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
-from gateway.cli.text import count, moment, one_line, span
 from gateway.cli.timeline import clock, object_of, rows, text_of, whole
 from gateway.engine.kinds import OPEN_STATES, JsonObject
+from gateway.host.words.text import count, iso, one_line, span
+from gateway.outbox.reference import reference_of
 
+HANDY = 12
+"""Characters up to which an id is shown to a person as it is."""
 SESSION = click.option("--session", metavar="KEY", help="Only turns of this session.")
 
 
@@ -39,22 +52,29 @@ def list_turns(
     with at_desk(out) as (portal, desk):
         found = portal.call(desk.turns(agent=agent, session=session, state=state, limit=limit))
     at = now()
-    # What was asked gets the rest of the terminal's width; a pipe gets all of it.
-    room = max(20, out.width - 84) if out.terminal else 1000
+    # What was asked is cut on a terminal; a pipe gets all of it.
+    room = max(20, out.width - 60) if out.terminal else 1000
 
     def cells(row: JsonObject) -> list[Part]:
         return [
-            text_of(row.get("turn_id")),
-            text_of(row.get("session")),
+            _handle(row, out),
+            named(row, "session", out),
             state_part(text_of(row.get("state")), out),
             out.when(whole(row.get("queued_at")), at),
             one_line(text_of(row.get("opening")), room),
+            named(row, "speaker", out),
         ]
 
-    columns = ("TURN", "SESSION", "STATE", "WHEN", "ASKED")
+    columns = ("TURN", "SESSION", "STATE", "WHEN", "ASKED", "BY")
     none = 'no turns here. start one: gateway ask "hello"'
     if listing(out, found, columns, cells, empty=none):
         cut(out, found, limit)
+
+
+def _handle(row: JsonObject, out: Out) -> str:
+    """What names the turn to every command: on a terminal its reference, where that is shorter."""
+    turn = text_of(row.get("turn_id"))
+    return reference_of(turn) if out.terminal and len(turn) > HANDY else turn
 
 
 @turns.command("show")
@@ -94,10 +114,11 @@ def _head(out: Out, row: JsonObject, snapshot: JsonObject) -> None:
     cost = text_of(snapshot.get("cost"))
     told: list[tuple[str, Part]] = [
         ("turn", text_of(row.get("turn_id"))),
-        ("session", f"{text_of(row.get('session'))} (agent {text_of(row.get('agent'))})"),
+        ("session", f"{called(row, 'session')}, agent {text_of(row.get('agent'))}"),
         ("state", state_part(text_of(snapshot.get("state")), out)),
         ("asked", one_line(text_of(row.get("opening")), max(20, out.width - 12))),
-        ("queued", moment(whole(snapshot.get("queued_at")))),
+        *((("by", called(row, "speaker")),) if row.get("speaker") else ()),
+        ("queued", iso(whole(snapshot.get("queued_at")))),
     ]
     started, ended = snapshot.get("started_at"), snapshot.get("ended_at")
     if started and ended:

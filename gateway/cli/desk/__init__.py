@@ -96,6 +96,28 @@ class Desk(Protocol):
 
     async def resume_schedule(self, name: str) -> JsonObject: ...
 
+    async def mail(self, *, held: bool = False, limit: int = 50) -> list[JsonObject]:
+        """Mail, the latest first; ``held``: what waits for an operator."""
+        ...
+
+    async def read_mail(self, event: str, *, again: bool = False) -> JsonObject:
+        """One mail, whole. ``again``: and as ``now`` what would be judged now."""
+        ...
+
+    async def raw_mail(self, event: str) -> bytes: ...
+
+    async def admit_mail(self, event: str) -> JsonObject:
+        """Let it in: ``event``, ``session`` and ``turn_id`` that it will be, ``held_for``."""
+        ...
+
+    async def conversation(self, key: str) -> JsonObject:
+        """``people`` who take part in it, and as ``taken_over`` who of ours speaks in it."""
+        ...
+
+    async def hand_back(self, key: str) -> JsonObject:
+        """The agent speaks again; ``was``: who spoke before."""
+        ...
+
     async def users(self) -> list[JsonObject]:
         """Who may sign in to the operators' pages: ``name``, ``identity``, ``role``, ``state``,
         ``recovery_codes``, ``made``, ``last_sign_in``."""
@@ -104,6 +126,10 @@ class Desk(Protocol):
     async def change_user(self, name: str, do: str, role: str | None = None) -> JsonObject:
         """``do`` is ``add``, ``role``, ``disable``, ``enable`` or ``reset``. The user as it is then,
         and as ``link`` the path that invites them, if one does."""
+        ...
+
+    async def sign_in_link(self) -> JsonObject:
+        """As ``link`` the path of a new link into the pages of ``gateway dev``, for one use."""
         ...
 
     async def decide(

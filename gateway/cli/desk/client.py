@@ -83,6 +83,20 @@ class Client:
     ) -> Json:
         return (await self.request("POST", path, body=body, query=query))[1]
 
+    async def download(self, path: str) -> bytes:
+        """What isn't JSON."""
+        limit = aiohttp.ClientTimeout(total=self._timeout)
+        try:
+            async with self._session.get(
+                self.url + path, timeout=limit, headers=self._token
+            ) as response:
+                raw = await response.read()
+                if response.status >= 400:
+                    raise self._problem(response.status, _json(raw))
+                return raw
+        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+            raise Lost(self.url, error) from error
+
     async def request(
         self,
         method: str,

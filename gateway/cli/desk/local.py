@@ -3,13 +3,16 @@
 Looking needs the store alone, so a broken agent directory hides nothing. Starting or answering turns
 needs the agents too: then this process is the host for as long as the command takes, and picks up
 what was left unfinished like any other.
+
+What brings a web server along is imported where it is needed: most commands only look.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import cast
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from gateway.approvals.reading import read_ballot
 from gateway.cli.problem import Problem
@@ -27,14 +30,14 @@ from gateway.engine.session import Session
 from gateway.engine.wire import message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
-from gateway.host.api import archived, check_session_key
-from gateway.host.channels.context import Context
-from gateway.host.channels.registry import Registry
-from gateway.host.console.access.access import Access
-from gateway.host.console.access.roster import changed, listed
+from gateway.host.words.names import Names
 from gateway.outbox.listing import delivery_json, find_delivery, retry_delivery, verdict_json
 from gateway.schedules.book import Book
 from gateway.sealing import make_sealer
+
+if TYPE_CHECKING:
+    from gateway.host.channels.clerks import Clerks
+    from gateway.host.console.access.access import Access
 
 MOST = 500
 """Rows that are looked at for a count or a filter."""
@@ -56,6 +59,7 @@ class LocalDesk:
         self._runtime = runtime
         self._by = by
         self._book = book
+        self._names = Names()
 
     @property
     def where(self) -> str:
@@ -93,7 +97,7 @@ class LocalDesk:
         self, *, agent: str | None = None, status: str | None = None, limit: int = 50
     ) -> list[JsonObject]:
         found = await self._store.list_sessions(agent=agent, status=status, limit=limit)
-        return [views.session_json(row) for row in found]
+        return [self._names.beside(views.session_json(row)) for row in found]
 
     async def turns(
         self,
@@ -105,7 +109,7 @@ class LocalDesk:
     ) -> list[JsonObject]:
         found = await self._store.list_turns(state=state, limit=MOST)
         rows = [
-            views.turn_json(row)
+            self._names.beside(views.turn_json(row))
             for row in found
             if agent in {None, row.ref.agent} and session in {None, row.ref.key}
         ]
@@ -113,7 +117,7 @@ class LocalDesk:
 
     async def approvals(self, *, limit: int = 50) -> list[JsonObject]:
         return [
-            views.approval_json(row, await read_ballot(self._store, row))
+            self._names.beside(views.approval_json(row, await read_ballot(self._store, row)))
             for row in await self._store.list_requests(limit=limit)
         ]
 
@@ -121,7 +125,7 @@ class LocalDesk:
         found = await self._store.find_request(id)
         if found is None:
             raise NotFoundError(f"no request {id!r}", fix="gateway approvals list")
-        return views.approval_json(found, await read_ballot(self._store, found))
+        return self._names.beside(views.approval_json(found, await read_ballot(self._store, found)))
 
     async def audit(
         self,
@@ -149,17 +153,17 @@ class LocalDesk:
         found = await self._store.ledger.verdicts(
             source=source, event=event, place=place, turn_id=turn_id, limit=limit
         )
-        return [verdict_json(row) for row in found]
+        return [self._names.beside(verdict_json(row)) for row in found]
 
     async def deliveries(
         self, *, state: str | None = None, turn_id: str | None = None, limit: int = 50
     ) -> list[JsonObject]:
         wanted = cast("DeliveryState | None", state)
         found = await self._store.ledger.deliveries(state=wanted, turn_id=turn_id, limit=limit)
-        return [delivery_json(row) for row in found]
+        return [self._names.beside(delivery_json(row)) for row in found]
 
     async def delivery(self, id: int) -> JsonObject:  # noqa: A002
-        return delivery_json(await find_delivery(self._store.ledger, id))
+        return self._names.beside(delivery_json(await find_delivery(self._store.ledger, id)))
 
     async def snapshot(self, agent: str, session: str, turn_id: str) -> JsonObject:
         found = Session(self._reading(), SessionRef(agent, session))
@@ -171,11 +175,14 @@ class LocalDesk:
         events: list[JsonObject] = []
         after = 0
         while page := await self._store.events(ref, record.row, after):
-            events += [event_json(event_from(entry, ref, turn_id)) for entry in page]
+            told = (event_json(event_from(entry, ref, turn_id)) for entry in page)
+            events += [self._names.beside(one, ("by",)) for one in told]
             after = page[-1].event.seq
         return events
 
     async def transcript(self, agent: str, session: str) -> list[JsonObject]:
+        from gateway.host.api import archived
+
         key, generation = archived(session)
         found = Session(self._reading(), SessionRef(agent, key))
         if await self._store.session(found.ref) is None:
@@ -211,18 +218,63 @@ class LocalDesk:
         """What the agent directory says, beside what the store keeps."""
         if self._book is not None:
             return self._book
+        from gateway.host.channels.context import Context
+        from gateway.host.channels.registry import Registry
+
         environ, runtime = self._settings.environ, self._reading()
         loaded = await asyncio.to_thread(load_agent, self._settings.agent, env=environ)
         room = Context(runtime, loaded.agent.name, Registry())
         return Book(runtime, loaded.agent.name, loaded.schedules, room)
 
+    async def mail(self, *, held: bool = False, limit: int = 50) -> list[JsonObject]:
+        return [
+            self._names.beside(row) for row in await (await self._mail()).rows(limit, held=held)
+        ]
+
+    async def read_mail(self, event: str, *, again: bool = False) -> JsonObject:
+        clerks = await self._mail()
+        return await (clerks.replay(event) if again else clerks.show(event))
+
+    async def raw_mail(self, event: str) -> bytes:
+        return await (await self._mail()).raw(event)
+
+    async def admit_mail(self, event: str) -> JsonObject:
+        return await (await self._mail()).admit(event, self._by)
+
+    async def conversation(self, key: str) -> JsonObject:
+        return await (await self._mail()).conversation(key)
+
+    async def hand_back(self, key: str) -> JsonObject:
+        return await (await self._mail()).hand_back(key)
+
+    async def _mail(self) -> Clerks:
+        """How mail is read is the channel's, as the agent directory makes it. It isn't started."""
+        from gateway.host.channels.clerks import MAIL, Clerks
+        from gateway.host.channels.registry import build
+
+        settings = self._settings
+        read = partial(load_agent, env=settings.environ, run_channels=True)
+        loaded = await asyncio.to_thread(read, settings.agent)
+        found = {name: made for name, made in loaded.channels.items() if name == MAIL}
+        channels = await asyncio.to_thread(build, found, settings.environ, settings.missing)
+        return Clerks(channels, loaded.agent.name, self._store.ledger, SYSTEM_CLOCK)
+
     async def users(self) -> list[JsonObject]:
+        from gateway.host.console.access.roster import listed
+
         return await listed(self._access())
 
     async def change_user(self, name: str, do: str, role: str | None = None) -> JsonObject:
+        from gateway.host.console.access.roster import changed
+
         return await changed(self._access(), name, do, role)
 
+    async def sign_in_link(self) -> JsonObject:
+        raise Problem("unreachable", "no gateway dev runs on this state folder", fix="gateway dev")
+
     def _access(self) -> Access:
+        from gateway.host.console.access.access import Access
+
         keys = [key.value for key in self._settings.secret_keys]
         return Access(
             ledger=self._store.ledger,
@@ -284,6 +336,8 @@ class LocalDesk:
         return Speaker(id=self._by, name=self._by.partition(":")[2], level="provider")
 
     def _session(self, agent: str, session: str) -> Session:
+        from gateway.host.api import check_session_key
+
         check_session_key(session)  # as a host would, so that one can be asked for it later
         return self._working().session(agent, session)
 

@@ -16,6 +16,8 @@ from gateway.cli.timeline import TERMINAL, object_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.hostfile import HostFile
 
+NEW_LINK = "/console/sign-in/new-link"
+
 PATIENCE = 20.0
 """Seconds a follower waits for a host that went away."""
 MOMENT = 5.0
@@ -139,12 +141,37 @@ class RemoteDesk:
         path = f"/schedules/{segment(name)}/{do}"
         return object_of(await self._post(path, {"by": self._by}, twice=twice))
 
+    async def mail(self, *, held: bool = False, limit: int = 50) -> list[JsonObject]:
+        query = _query(held="1" if held else None, limit=str(limit))
+        return _items(await self._get("/mail", query), "mail")
+
+    async def read_mail(self, event: str, *, again: bool = False) -> JsonObject:
+        return object_of(await self._get(f"/mail/{segment(event)}{'/replay' if again else ''}"))
+
+    async def raw_mail(self, event: str) -> bytes:
+        path = f"/mail/{segment(event)}/raw"
+        return await self._again(lambda: self._client.download(path), twice=True)
+
+    async def admit_mail(self, event: str) -> JsonObject:
+        path = f"/mail/{segment(event)}/admit"
+        return object_of(await self._post(path, {"by": self._by}, twice=True))
+
+    async def conversation(self, key: str) -> JsonObject:
+        return object_of(await self._get(f"/conversations/{segment(key)}"))
+
+    async def hand_back(self, key: str) -> JsonObject:
+        path = f"/conversations/{segment(key)}/handback"
+        return object_of(await self._post(path, {"by": self._by}))
+
     async def users(self) -> list[JsonObject]:
         return _items(await self._get("/console/users"), "users")
 
     async def change_user(self, name: str, do: str, role: str | None = None) -> JsonObject:
         body: JsonObject = {"do": do, "role": role}
         return object_of(await self._client.post(f"/console/users/{segment(name)}", body))
+
+    async def sign_in_link(self) -> JsonObject:
+        return object_of(await self._client.post(NEW_LINK, {}))
 
     async def decide(
         self,

@@ -14,19 +14,21 @@ from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished
 from gateway.cli.seat import quieten, settings
-from gateway.cli.text import count
 from gateway.config import SettingsError
 from gateway.engine.kinds import Json
+from gateway.host.words.text import count
 
-AREAS: tuple[Area, ...] = ("agent", "slack", "state")
+AREAS: tuple[Area, ...] = ("agent", "slack", "email", "state")
 
 
 @click.command(cls=Command, short_help="What is wrong, and how to mend it.")
-@click.argument("areas", nargs=-1, type=click.Choice(AREAS), metavar="[agent|slack|state]…")
-@click.option("--online", is_flag=True, help="Ask Slack, too: token, permissions, channels, clock.")
+@click.argument("areas", nargs=-1, type=click.Choice(AREAS), metavar="[agent|slack|email|state]…")
+@click.option("--online", is_flag=True, help="Ask Slack and the mail servers, too.")
+@click.option("--probe", is_flag=True, help="Send one mail to ourselves, and see whether it comes.")
 @pass_out
-def doctor(out: Out, areas: tuple[Area, ...], online: bool) -> None:
-    """Look at settings, agent, store, host and Slack, and say what is wrong. Nothing is changed.
+def doctor(out: Out, areas: tuple[Area, ...], online: bool, probe: bool) -> None:
+    """Look at settings, agent, store, host, Slack and the inbox, and say what is wrong. Nothing is
+    changed; but for --probe, nothing is sent.
 
     Without an area all of them. Exit code 3 when there is an error, warnings alone are 0.
     """
@@ -37,7 +39,7 @@ def doctor(out: Out, areas: tuple[Area, ...], online: bool) -> None:
         found = [_setting(one) for one in wrong.problems]
     else:
         with out.status("looking…"):
-            found = asyncio.run(examine(chosen, areas, online=online))
+            found = asyncio.run(examine(chosen, areas, online=online, probe=probe))
     failed = any(one.severity == "error" for one in found)
     if out.json:
         told: list[Json] = [one.as_json() for one in found]
@@ -73,4 +75,4 @@ def _show(out: Out, found: Sequence[Finding], online: bool) -> None:
         errors = sum(one.severity == "error" for one in found)
         out.note(f"{count(errors, 'error')}, {count(len(found) - errors, 'warning')}")
     if not online:
-        out.note("Slack wasn't asked; with --online it is")
+        out.note("neither Slack nor a mail server was asked; with --online they are")

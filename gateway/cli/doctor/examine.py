@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 LOOK_SECONDS = 15.0
 """For each part; a single call to Slack or to the host has less."""
+PROBE_SECONDS = 60.0
+"""A mail to ourselves has half of them to arrive."""
 ONCE = frozenset({"slack.clock", "slack.secret", "slack.socket"})
 """What one fault may show in two places."""
 
@@ -72,9 +74,11 @@ async def examine(
     areas: Collection[Area] = (),
     *,
     online: bool = False,
+    probe: bool = False,
     clock: Clock = SYSTEM_CLOCK,
 ) -> list[Finding]:
-    """All that is wrong, errors first. ``areas``: only these; ``online`` asks Slack, too."""
+    """All that is wrong, errors first. ``areas``: only these; ``online`` asks Slack and the mail servers,
+    too; ``probe`` sends a mail."""
     found: list[Finding] = []
     looked = await _bounded("agent", asyncio.to_thread(agent.look, settings), found)
     defined, kept_manifest, mistakes = looked or (None, None, [])
@@ -83,6 +87,7 @@ async def examine(
         settings=settings,
         now=clock.now(),
         named="slack" in areas,
+        named_mail="email" in areas,
         defined=defined,
         manifest=kept_manifest,
         disk=await _bounded("disk", asyncio.to_thread(state.disk, settings), found),
@@ -91,23 +96,53 @@ async def examine(
     if stored is not None:
         found += stored[1]
         seen = replace(seen, kept=stored[0])
+    if (online or probe) and not settings.missing("email") and (not areas or "email" in areas):
+        from gateway.cli.doctor.looks.mail import look as look_at_mail
+
+        sight = look_at_mail(settings, probe=probe)
+        told = await _bounded("email", sight, found, PROBE_SECONDS if probe else LOOK_SECONDS)
+        seen = replace(seen, mail=told)
     if online:
         loaded = None if defined is None else defined.loaded
         asked = await _bounded("slack", slack.look(settings, loaded), found)
         seen = replace(seen, asked=asked, now=clock.now())
-    for _, check in CHECKS:
+    for _, check in (*CHECKS, *_of_mail(seen)):
         found += _checked(check, seen)
     chosen = [one for one in found if not areas or one.area in {*areas, "settings"}]
     unlike = list({(one.id, one.title, one.evidence): one for one in chosen}.values())
     return sorted(_told_once(unlike), key=lambda one: one.severity == "warning")
 
 
-async def _bounded(what: Area | str, look: Awaitable[T], found: list[Finding]) -> T | None:
+def _of_mail(seen: Seen) -> Sequence[tuple[Area, Check]]:
+    """Loaded where there is an inbox: they know its protocols."""
+    if not (seen.mail_wanted or seen.named_mail or seen.mail_mounted):
+        return ()
+    from gateway.cli.doctor.email import border, given, servers, waiting
+
+    return (
+        ("email", given.complete),
+        ("email", given.address),
+        ("email", given.readable),
+        ("email", servers.mailbox),
+        ("email", servers.way_out),
+        ("email", servers.plus),
+        ("email", border.believed),
+        ("email", border.plus_seen),
+        ("email", waiting.down),
+        ("email", waiting.lease),
+        ("email", waiting.quarantine),
+        ("email", waiting.held),
+    )
+
+
+async def _bounded(
+    what: Area | str, look: Awaitable[T], found: list[Finding], seconds: float = LOOK_SECONDS
+) -> T | None:
     try:
-        async with asyncio.timeout(LOOK_SECONDS):
+        async with asyncio.timeout(seconds):
             return await look
     except TimeoutError:
-        why = f"it took over {LOOK_SECONDS:.0f} s"
+        why = f"it took over {seconds:.0f} s"
     except (GatewayError, Problem) as failed:
         name = "state" if what == "disk" else what
         how = failed.fix or "mend that, then look again"

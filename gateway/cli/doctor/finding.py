@@ -7,7 +7,7 @@ from typing import Literal
 from gateway.engine.kinds import JsonObject
 from gateway.engine.struct import struct
 
-Area = Literal["settings", "agent", "slack", "state"]
+Area = Literal["settings", "agent", "slack", "email", "state"]
 Severity = Literal["error", "warning"]
 
 

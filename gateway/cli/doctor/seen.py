@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gateway.cli.doctor.calls import Answer
 from gateway.cli.doctor.finding import Finding
@@ -13,6 +14,10 @@ from gateway.config import Settings
 from gateway.definition import Loaded
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.values import is_loopback
+
+if TYPE_CHECKING:
+    from channels.email.api import SmtpOutcome
+    from channels.email.ways.glance import Glimpse, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,8 @@ class Kept:
     approvals: tuple[JsonObject, ...]
     dead: tuple[JsonObject, ...]
     schedules: tuple[JsonObject, ...] = ()
+    held_mail: tuple[JsonObject, ...] = ()
+    """Mail that waits for an operator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +70,31 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MailAsked:
+    """What the mail servers answered. ``box`` is the mailbox, or how far it was come to and why no further;
+    ``way_out`` what the server that sends says before there is a letter. ``probe``: whether a mail to an
+    address with a plus arrived, where one was sent, or why it couldn't be."""
+
+    box: Glimpse | tuple[Step, str] | None = None
+    way_out: SmtpOutcome | None = None
+    probe: bool | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     settings: Settings
     now: Millis
     named: bool = False
     """Whether Slack was asked for by name: then it ought to be set up."""
+    named_mail: bool = False
+    """The same of mail."""
     defined: Defined | None = None
     manifest: JsonObject | None = None
     """``manifest.yml``, as it was written."""
     disk: Disk | None = None
     kept: Kept | None = None
     asked: Asked | None = None
+    mail: MailAsked | None = None
 
     @property
     def app(self) -> App | None:
@@ -119,11 +140,30 @@ class Seen:
         return "" if row is None else str(row.get("problem") or "")
 
     def _slack_row(self) -> JsonObject | None:
+        return self.served("slack")
+
+    def served(self, channel: str) -> JsonObject | None:
+        """What the running host says of a channel that is on there."""
         rows = [] if self.kept is None else self.kept.status.get("channels")
         for row in rows if isinstance(rows, list) else []:
-            if isinstance(row, dict) and row.get("name") == "slack" and row.get("on"):
+            if isinstance(row, dict) and row.get("name") == channel and row.get("on"):
                 return row
         return None
+
+    @property
+    def mail_mounted(self) -> bool:
+        return self.defined is not None and "email" in self.defined.loaded.channels
+
+    @property
+    def mail_wanted(self) -> bool:
+        """Whether anybody meant to set up an inbox here."""
+        s = self.settings
+        ways = (s.email_address, s.email_imap_url, s.email_smtp_url, s.email_listen)
+        return any(value is not None for value in ways)
+
+    @property
+    def mail_on(self) -> bool:
+        return not self.settings.missing("email") and self.mail_mounted
 
 
 def host_of(url: str) -> str:

@@ -7,14 +7,15 @@ from collections.abc import Awaitable
 import click
 
 from gateway.cli.base import ListGroup, pass_out
-from gateway.cli.commands.common import LIMIT, cut, listing, now
+from gateway.cli.commands.common import LIMIT, called, cut, listing, now
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.text import Style, arguments, moment, one_line
+from gateway.cli.text import Style, arguments
 from gateway.cli.timeline import object_of, text_of, whole
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
+from gateway.host.words.text import iso, one_line
 
 STATES: dict[str, tuple[str, Style]] = {
     "due": ("·", "cyan"),
@@ -46,7 +47,7 @@ def list_deliveries(out: Out, state: str | None, turn: str | None, limit: int) -
     def cells(row: JsonObject) -> list[Part]:
         return [
             str(whole(row.get("id"))),
-            text_of(row.get("source")),
+            (text_of(row.get("target_name")) if out.terminal else "") or text_of(row.get("source")),
             text_of(row.get("turn_id")),
             text_of(row.get("part")),
             _state(row, out),
@@ -118,19 +119,21 @@ def _tell(out: Out, row: JsonObject) -> None:
     told: list[tuple[str, Part]] = [
         ("delivery", str(whole(row.get("id")))),
         ("shows", f"{text_of(row.get('part'))} of turn {text_of(row.get('turn_id'))}"),
-        ("session", f"{text_of(row.get('session'))} (agent {text_of(row.get('agent'))})"),
+        ("session", f"{called(row, 'session')}, agent {text_of(row.get('agent'))}"),
         (
             "goes to",
             f"{text_of(row.get('source'))}: {_place(object_of(row.get('target')))}",
         ),
         ("state", _state(row, out)),
         ("up to date", "yes" if row.get("shown") == row.get("wanted") else "no"),
-        ("since", moment(whole(row.get("at")))),
+        ("since", iso(whole(row.get("at")))),
     ]
+    if where := text_of(row.get("target_name")):
+        told.insert(4, ("that is", where))
     if ref := text_of(row.get("ref")):
         told.append(("message", ref))
     if row.get("state") == "due":
-        told.append(("next try", moment(whole(row.get("next_try")))))
+        told.append(("next try", iso(whole(row.get("next_try")))))
     if trouble := text_of(row.get("error")):
         told.append(("trouble", one_line(trouble, 500)))
     if revive := text_of(row.get("revive_on")):

@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo
 import click
 
 from gateway.cli.base import ListGroup, pass_out
-from gateway.cli.commands.common import listing, now, state_part
+from gateway.cli.commands.common import listing, named, now, state_part
 from gateway.cli.out import Out, Part, plain, style
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.text import ahead, one_line
 from gateway.cli.timeline import object_of, text_of, whole
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
+from gateway.host.words.text import distance, one_line
 
 NAME = click.argument("name", metavar="SCHEDULE")
 FIXES = {
@@ -116,7 +116,7 @@ def _next(row: JsonObject, at: int, out: Out) -> str:
     local = datetime.fromtimestamp(due / 1000, ZoneInfo(text_of(row.get("timezone"))))
     if not out.terminal:
         return local.isoformat(timespec="minutes")
-    return f"{local:%a %d %b %H:%M} ({ahead(due, at)})"
+    return f"{local:%a %d %b %H:%M} ({distance(due, at)})"
 
 
 def came_of(row: JsonObject, out: Out) -> Part:
@@ -146,7 +146,7 @@ def delivered(last: JsonObject, out: Out) -> Part:
     if state == "silent" or not row:
         return "", ""
     if ref and state in {"done", "resting"}:
-        return _marked(ref, "✓", out), "green"
+        return _marked(named(row, "ref", out), "✓", out), "green"
     if state == "dead":
         trouble = one_line(text_of(row.get("error")), 200)
         again = f"gateway deliveries retry {whole(row.get('id'))}"

@@ -93,6 +93,22 @@ def reset(out: Out, name: str) -> None:
     _change(out, name, "reset")
 
 
+@users.command("link")
+@pass_out
+def link(out: Out) -> None:
+    """Print a new link into the pages of the gateway dev that runs on this state folder.
+
+    It works once, for five minutes, on this machine."""
+    with at_desk(out) as (portal, desk):
+        path = text_of(portal.call(desk.sign_in_link()).get("link"))
+    host = find_host(settings(out).state)
+    url = f"{host.url if host else ''}{path}"
+    if out.json:
+        out.data({"link": url})
+        return
+    out.say(url)
+
+
 def _change(out: Out, name: str, do: str, role: str | None = None) -> None:
     with at_desk(out, keeps=True) as (portal, desk):
         found = portal.call(desk.change_user(name, do, role))

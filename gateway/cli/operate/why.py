@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from gateway.cli.base import Command, pass_out
-from gateway.cli.commands.common import LIMIT, SEARCHED, cut, now
+from gateway.cli.commands.common import LIMIT, SEARCHED, called, cut, now
 from gateway.cli.desk import Desk
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.text import count
 from gateway.cli.timeline import text_of, whole
 from gateway.engine.kinds import JsonObject
+from gateway.host.words.text import count
 from gateway.intake.rules import meaning
 from gateway.outbox.reference import reference_of
 
@@ -104,7 +104,7 @@ def _show(out: Out, row: JsonObject) -> None:
         ("event", f"{text_of(row.get('event'))} from {text_of(row.get('source'))}"),
         ("verdict", (f"{mark} {word.replace('_', ' ')}{because}", style)),
     ]
-    rows += [(n, given) for n in ("place", "speaker", "session") if (given := text_of(row.get(n)))]
+    rows += [(n, called(row, n)) for n in ("place", "speaker", "session") if row.get(n)]
     if turn := text_of(row.get("turn_id")):
         rows.append(("turn", f"{turn} → gateway turns show {turn}"))
     if said := text_of(row.get("said")):

@@ -20,6 +20,7 @@ FILES = {
     "agent/tools/book_visit.py": "book_visit.py",
     "agent/offline.py": "offline.py",
     "tests/test_agent.py": "test_agent.py",
+    "pytest.ini": "pytest.ini",
     "gateway.toml": "gateway.toml",
     ".gitignore": "gitignore",
     "README.md": "README.md",

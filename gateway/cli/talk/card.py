@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from gateway.cli.out import Out, Part
-from gateway.cli.text import ago, moment
 from gateway.cli.timeline import object_of, text_of, whole
 from gateway.engine.kinds import JsonObject
+from gateway.host.words.text import distance, iso
 
 
 def answerers(given: JsonObject) -> str:
@@ -44,7 +44,7 @@ def card(out: Out, request: JsonObject) -> None:
     if schema.get("type") != "boolean":
         rows.append(("  answer fits", json.dumps(schema, ensure_ascii=False)))
     if expires := request.get("expires_at"):
-        rows.append(("  until", moment(whole(expires))))
+        rows.append(("  until", iso(whole(expires))))
     if session := text_of(request.get("session")):
         rows.append(("  session", f"{session}, turn {text_of(request.get('turn_id'))}"))
     rows.append(("  request", (text_of(request.get("id")), "dim")))
@@ -84,4 +84,4 @@ FORGOTTEN = (
 
 
 def since(request: JsonObject, now: int) -> str:
-    return ago(whole(request.get("created_at")), now)
+    return distance(whole(request.get("created_at")), now)

@@ -53,6 +53,7 @@ class Ledger(Protocol):
         event: str | None = None,
         place: str | None = None,
         turn_id: str | None = None,
+        verdict: str | None = None,
         limit: int = 50,
     ) -> Sequence[VerdictRow]:
         """Verdicts, the latest first."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import sys
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 from uuid import UUID
-
-from pydantic import BaseModel
 
 from gateway.engine.kinds import Json
 from gateway.engine.wire import clean
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _DEEPEST = 100
 _WIDEST_BITS = 4096
@@ -83,7 +85,7 @@ def _container(value: object, path: str, depth: int) -> Json:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return _mapping(cast("Mapping[object, object]", fields), path, depth)
-    if isinstance(value, BaseModel):
+    if _is_model(value):
         return _convert(_dump(value, path), path, depth + 1)
     raise TypeError(f"{_at(path)} is {_describe(value)}, which can't be written as JSON")
 
@@ -108,6 +110,12 @@ def _key(key: object, path: str) -> str:
     if isinstance(key, int | Decimal | date | UUID):
         return str(key)
     raise TypeError(f"{_at(path)} has a key of type {type(key).__name__}; JSON keys are text")
+
+
+def _is_model(value: object) -> TypeGuard[BaseModel]:
+    """Nothing is one before its class was imported."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(value, pydantic.BaseModel)
 
 
 def _dump(model: BaseModel, path: str) -> object:

@@ -1,6 +1,7 @@
 """What a request asks for, and whether an answer fits.
 
-``request_input(schema=…)`` takes a Python type or a JSON schema; the engine keeps the JSON schema.
+``request_input(schema=…)`` takes a Python type or a JSON schema; the engine keeps the JSON schema. What each
+function promises is said in the package, which imports this module when it is needed.
 """
 
 from __future__ import annotations
@@ -24,10 +25,6 @@ from gateway.engine.wire import canonical
 
 
 def value_schema(schema: object) -> JsonObject:
-    """The JSON schema of a Python type, or the given JSON schema once it is known to be one.
-
-    Raises ``InputRequestError``.
-    """
     if isinstance(schema, Mapping):
         return _given_schema(cast("Mapping[object, object]", schema))
     try:
@@ -89,8 +86,6 @@ def _cached_adapter(kind: object) -> TypeAdapter[object]:
 
 
 def parse_value(schema: object, value: Json) -> object:
-    """An answer as the tool asked for it: an instance of the type, or the plain JSON when the
-    tool gave a JSON schema. Raises ``InvalidInputError``."""
     if isinstance(schema, Mapping):
         problem = check_value(_given_schema(cast("Mapping[object, object]", schema)), value)
         if problem is not None:
@@ -109,7 +104,6 @@ NOT_JSON = "holds a number or a text that isn't valid JSON"
 
 
 def check_value(schema: JsonObject, value: Json) -> str | None:
-    """What keeps a value from fitting a JSON schema, in one line for a person; ``None`` if it fits."""
     if strict_text(value) is None:
         return NOT_JSON
     try:

@@ -9,6 +9,7 @@ from gateway.approvals.authorise import decide_as
 from gateway.engine.decisions.park import request_body
 from gateway.engine.errors import NotFoundError, StaleAnswerError
 from gateway.engine.kinds import SessionRef, Speaker
+from gateway.host.channels.clerks import NotHeldError
 from gateway.host.console.seen import Seen
 from gateway.host.console.views import fields, links
 from gateway.outbox.listing import NotDeadError, retry_delivery
@@ -43,6 +44,20 @@ async def retry(seen: Seen, form: Mapping[str, str]) -> str:
     with suppress(NotDeadError):
         await retry_delivery(seen.store.ledger, number, seen.now)
     return links.delivery(number)
+
+
+async def admit(seen: Seen, form: Mapping[str, str]) -> str:
+    """Let in a mail that is held. One that isn't any more, somebody else has let in."""
+    event = seen.request.match_info["event"]
+    with suppress(NotHeldError):
+        await seen.api.clerks.admit(event, seen.visitor.identity)
+    return links.mail(event)
+
+
+async def hand_back(seen: Seen, form: Mapping[str, str]) -> str:
+    """Have the agent speak again where a colleague did."""
+    found = await seen.api.clerks.hand_back(seen.request.match_info["conversation"])
+    return links.session(SessionRef(seen.api.agent, str(found["session"])))
 
 
 async def run_schedule(seen: Seen, form: Mapping[str, str]) -> str:

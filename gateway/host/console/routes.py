@@ -21,6 +21,7 @@ from gateway.host.console.views.approval import approval
 from gateway.host.console.views.approvals import approvals
 from gateway.host.console.views.deliveries import deliveries, delivery
 from gateway.host.console.views.home import home
+from gateway.host.console.views.mail import mail, mails
 from gateway.host.console.views.schedules import schedule, schedules
 from gateway.host.console.views.session import session
 from gateway.host.console.views.sessions import sessions
@@ -36,12 +37,16 @@ SCREENS = (
     Screen("/session", "session", session, refresh=30),
     Screen("/deliveries", "deliveries", deliveries, refresh=5),
     Screen("/deliveries/{delivery}", "delivery", delivery, refresh=5),
+    Screen("/mail", "mails", mails, refresh=5),
+    Screen("/mail/{event}", "mail", mail, refresh=5),
     Screen("/schedules", "schedules", schedules, refresh=5),
     Screen("/schedules/{schedule}", "schedule", schedule, refresh=5),
 )
 BUTTONS = (
     Button("/approvals/{id}", acts.decide),
     Button("/deliveries/{delivery}/retry", acts.retry),
+    Button("/mail/{event}/admit", acts.admit),
+    Button("/conversations/{conversation}/handback", acts.hand_back),
     Button("/schedules/{schedule}/run", acts.run_schedule, "admin"),
     Button("/schedules/{schedule}/pause", acts.pause_schedule, "admin"),
     Button("/schedules/{schedule}/resume", acts.resume_schedule, "admin"),
@@ -62,5 +67,13 @@ def add_console(app: web.Application, api: Api) -> None:
     async def nowhere(request: web.Request) -> web.StreamResponse:
         raise NotFoundError(f"{request.path} is no page here", fix="go on by the navigation")
 
+    async def door(request: web.Request) -> web.StreamResponse:
+        """Whoever types the host's name alone is a person in a browser, or is told what a program is."""
+        if "text/html" not in request.headers.get("Accept", ""):
+            raise NotFoundError("nothing is here", fix="see GET /openapi.json for what is")
+        headers = {"Location": ROOT, "Cache-Control": "no-store"}
+        return web.Response(status=303, headers=headers)
+
+    app.router.add_get("/", guarded(api, "root", door))
     app.router.add_get(f"{ROOT}/session/live", guarded(api, "console_live", stream))
     app.router.add_get(f"{ROOT}/{{tail:.*}}", guarded(api, "console_nowhere", nowhere))

@@ -94,7 +94,10 @@ async def needs(seen: Seen) -> dict[str, int]:
     """What the navigation counts: up to 99 of each."""
     waiting = await seen.store.list_requests(limit=99)
     dead = await seen.store.ledger.deliveries(state="dead", limit=99)
-    return {"approvals": len(waiting), "deliveries": len(dead)}
+    counted = {"approvals": len(waiting), "deliveries": len(dead)}
+    if seen.api.clerks.here:
+        counted["mail"] = len(await seen.api.clerks.held(99))
+    return counted
 
 
 def guarded(api: Api, name: str, handler: Handler) -> Handler:

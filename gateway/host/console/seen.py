@@ -14,6 +14,7 @@ from gateway.engine.ports import SessionStore
 from gateway.host.api import Api
 from gateway.host.console.access.visitor import Visitor
 from gateway.host.problems import BadRequestError
+from gateway.host.words.names import Names
 
 Row = TypeVar("Row")
 
@@ -34,6 +35,10 @@ class Seen:
     @property
     def store(self) -> SessionStore:
         return self.api.runtime.store
+
+    @property
+    def names(self) -> Names:
+        return self.api.names
 
     def word(self, name: str, default: str = "") -> str:
         """A parameter of the address. Raises ``BadRequestError`` for what no link of ours holds."""
@@ -62,7 +67,7 @@ class Seen:
         where ``all`` are asked for."""
         show = self.choice("show", *shows)
         found, pages = await self.rows(partial(fetch, None if show == "all" else show))
-        rows: list[Json] = [row(one) for one in found]
+        rows: list[Json] = [self.names.beside(row(one)) for one in found]
         return {"show": show, name: rows, **pages}
 
     async def rows(

@@ -1,19 +1,31 @@
-"""Templates and static files of every room, read and compiled when the room is imported: what serves a
-request never touches the disk.
+"""Templates and static files of every room, read when the room is imported: what serves a request never
+touches the disk. A template is compiled when it is first shown, since a host that starts again after a crash
+has turns to go on with before anybody looks at a page.
 """
 
 from __future__ import annotations
 
 import hashlib
 import mimetypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from gateway.host.pages.words import FILTERS
+from gateway.host.words import text
 
 STATIC = "/console/static"
+FILTERS: dict[str, Callable[..., str]] = {
+    "plain": text.clean,
+    "one_line": text.one_line,
+    "shown": text.shown,
+    "iso": text.iso,
+    "full": text.full,
+    "distance": text.distance,
+    "span": text.span,
+    "counted": text.count,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +73,11 @@ TEMPLATES = _environment()
 def add_room(room: str, folder: Path) -> None:
     """Take what a room has in ``templates/`` and ``static/``. A template is known as
     ``<room>/<file>``, a static file by its name alone, which no other may have."""
-    found = sorted((folder / "templates").glob("*.html"))
     prefix = f"{room}/" if room else ""
-    for path in found:
+    for path in sorted((folder / "templates").glob("*.html")):
         _sources[prefix + path.name] = path.read_text(encoding="utf-8")
     for path in sorted((folder / "static").glob("*")):
         _keep(path)
-    for path in found:
-        TEMPLATES.get_template(prefix + path.name)
 
 
 def _keep(path: Path) -> None:

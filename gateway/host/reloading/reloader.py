@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from gateway.definition import DefinitionError
+from gateway.definition import DefinitionError, Loaded
 from gateway.engine.errors import ConfigError
 from gateway.host.channels.equipping import with_tools
 from gateway.host.compose import Host, load
@@ -23,12 +23,19 @@ LOOK_EVERY = 0.25
 
 class Reloader:
     """For one host; ``run`` it beside the host's other work. ``taken`` is the directory as it was right
-    before the host was opened."""
+    before the host was opened; ``told`` hears of each that was taken up since."""
 
-    def __init__(self, host: Host, taken: Seen, every: float = LOOK_EVERY) -> None:
+    def __init__(
+        self,
+        host: Host,
+        taken: Seen,
+        every: float = LOOK_EVERY,
+        told: Callable[[Loaded], object] | None = None,
+    ) -> None:
         self._host = host
         self._taken = taken
         self._every = every
+        self._told = told
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -78,6 +85,8 @@ class Reloader:
             )
         host.runtime.adopt(with_tools(await loaded.start(), channels))
         host.runner.take(loaded.schedules)
+        if self._told is not None:
+            self._told(loaded)
         for warning in loaded.warnings:
             log.warning("%s", warning)
 

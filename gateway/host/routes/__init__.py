@@ -6,6 +6,7 @@ from gateway.engine.kinds import JsonObject
 from gateway.host.api import Api
 from gateway.host.routes import answer, operate, read, start
 from gateway.host.routes.delivery import delivery_routes
+from gateway.host.routes.mail import mail_routes
 from gateway.host.routes.schedules import schedule_routes
 from gateway.host.shapes import CHAT, DECIDE, EMPTY, RESUME, START, TEXT_PATTERN, one_of, text
 from gateway.host.table import Query, Reply, Route
@@ -331,4 +332,5 @@ def host_routes() -> tuple[Route, ...]:
 
 def all_routes(api: Api) -> tuple[Route, ...]:
     lists = (*list_routes(), *delivery_routes(LIMIT), *schedule_routes(LIMIT))
+    lists += mail_routes(LIMIT)
     return (*turn_routes(api), *lists, *host_routes(), *channel_routes())

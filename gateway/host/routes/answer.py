@@ -82,7 +82,7 @@ async def approval(call: Call) -> web.StreamResponse:
     if found is None:
         raise NotFoundError(f"no request {call.path['id']!r}", fix="list them: GET /approvals")
     ballot = await read_ballot(call.api.runtime.store, found)
-    return json_response(approval_json(found, ballot))
+    return json_response(call.api.names.beside(approval_json(found, ballot)))
 
 
 async def decide(call: Call) -> web.StreamResponse:

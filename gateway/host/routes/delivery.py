@@ -89,18 +89,20 @@ async def deliveries(call: Call) -> web.StreamResponse:
         turn_id=call.query.get("turn_id"),
         limit=_limit(call),
     )
-    return json_response({"deliveries": [delivery_json(row) for row in found]})
+    return json_response(
+        {"deliveries": [call.api.names.beside(delivery_json(row)) for row in found]}
+    )
 
 
 async def delivery(call: Call) -> web.StreamResponse:
     found = await find_delivery(call.api.runtime.store.ledger, _number(call))
-    return json_response(delivery_json(found))
+    return json_response(call.api.names.beside(delivery_json(found)))
 
 
 async def retry(call: Call) -> web.StreamResponse:
     runtime = call.api.runtime
     found = await retry_delivery(runtime.store.ledger, _number(call), runtime.clock.now())
-    return json_response(delivery_json(found))
+    return json_response(call.api.names.beside(delivery_json(found)))
 
 
 async def verdicts(call: Call) -> web.StreamResponse:
@@ -111,7 +113,7 @@ async def verdicts(call: Call) -> web.StreamResponse:
         turn_id=call.query.get("turn_id"),
         limit=_limit(call),
     )
-    rows: list[Json] = [verdict_json(row) for row in found]
+    rows: list[Json] = [call.api.names.beside(verdict_json(row)) for row in found]
     return json_response({"verdicts": rows})
 
 

@@ -66,11 +66,10 @@ async def status(call: Call) -> web.StreamResponse:
     health = api.runtime.health()
     waiting = await api.runtime.store.list_requests(limit=COUNTED)
     dead = await api.runtime.store.ledger.deliveries(state="dead", limit=COUNTED)
+    held = await api.clerks.held(COUNTED) if api.clerks.here else []
     lag, troubles = (0.0, []) if api.schedules is None else await api.schedules.lag()
     failing = [f"schedule {name} fails: {why}" for name, why in troubles]
-    channels: list[Json] = [
-        _channel(api, name) for name in sorted({*api.channels, *api.registry.missing})
-    ]
+    channels: list[Json] = [_channel(api, name) for name in api.registry.names]
     return json_response(
         {
             "ready": ready,
@@ -81,6 +80,7 @@ async def status(call: Call) -> web.StreamResponse:
             "approvals": len(waiting),
             "oldest_approval": waiting[0].request.created_at if waiting else None,
             "dead_deliveries": len(dead),
+            "held_mail": len(held),
             "schedule_lag": lag,
             "agents": [*api.agents()],
             "store": api.runtime.store.dialect,
@@ -96,8 +96,10 @@ def _channel(api: Api, name: str) -> JsonObject:
     return {
         "name": name,
         "on": name in registry.channels,
+        "available": name not in registry.absent,
         "missing": [*registry.missing.get(name, ())],
         "problem": registry.problem(name),
+        "standing": [*registry.standing(name)],
     }
 
 

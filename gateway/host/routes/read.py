@@ -81,7 +81,8 @@ async def _logged(call: Call, session: Session, turn_id: str, after: int) -> web
     record = await store.turn(ref, turn_id)
     told: list[Json] = []
     while record is not None and (page := await store.events(ref, record.row, after)):
-        told += [event_json(event_from(row, ref, turn_id)) for row in page]
+        events = (event_json(event_from(row, ref, turn_id)) for row in page)
+        told += [call.api.names.beside(one, ("by",)) for one in events]
         after = page[-1].event.seq
     return json_response({"events": told})
 
@@ -95,7 +96,7 @@ async def sessions(call: Call) -> web.StreamResponse:
     found = await call.api.runtime.store.list_sessions(
         agent=call.query.get("agent"), status=call.query.get("status"), limit=_limit(call)
     )
-    return json_response({"sessions": [session_json(one) for one in found]})
+    return json_response({"sessions": [call.api.names.beside(session_json(one)) for one in found]})
 
 
 async def turns(call: Call) -> web.StreamResponse:
@@ -106,14 +107,19 @@ async def turns(call: Call) -> web.StreamResponse:
     found = await call.api.runtime.store.list_turns(
         ref=ref, state=call.query.get("state"), limit=_limit(call)
     )
-    rows: list[Json] = [turn_json(one) for one in found if agent in {None, one.ref.agent}]
+    rows: list[Json] = [
+        call.api.names.beside(turn_json(one)) for one in found if agent in {None, one.ref.agent}
+    ]
     return json_response({"turns": rows})
 
 
 async def approvals(call: Call) -> web.StreamResponse:
     store = call.api.runtime.store
     found = await store.list_requests(limit=_limit(call))
-    rows: list[Json] = [approval_json(one, await read_ballot(store, one)) for one in found]
+    names = call.api.names
+    rows: list[Json] = [
+        names.beside(approval_json(one, await read_ballot(store, one))) for one in found
+    ]
     return json_response({"approvals": rows})
 
 

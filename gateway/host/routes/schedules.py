@@ -140,7 +140,8 @@ def schedule_routes(limit: Query) -> tuple[Route, ...]:
 
 async def schedules(call: Call) -> web.StreamResponse:
     book = call.api.schedules
-    rows: list[Json] = [] if book is None else [*await book.rows()]
+    found = [] if book is None else await book.rows()
+    rows: list[Json] = [call.api.names.throughout(row) for row in found]
     return json_response({"schedules": rows})
 
 
@@ -148,7 +149,7 @@ async def schedule(call: Call) -> web.StreamResponse:
     book, name = call.api.book(), call.path["schedule"]
     row = await book.row(name)
     history = await book.history(name, int(call.query.get("limit", LIMIT)))
-    return json_response({**row, "history": history})
+    return json_response(call.api.names.throughout({**row, "history": history}))
 
 
 async def run(call: Call) -> web.StreamResponse:

@@ -6,10 +6,13 @@ import io
 import json
 import os
 import pty
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from gateway.cli.out import Out
+import pytest
+
+from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem, explain
 from gateway.engine import errors
 
@@ -61,6 +64,40 @@ def test_a_terminal_gets_a_table_with_headings_and_colour() -> None:
         seen = os.read(reader, 4096).decode()
     assert "STATE" in seen
     assert "\x1b[31mfailed" in seen
+
+
+def test_rows_that_a_terminal_has_no_room_for_stand_one_below_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    columns = ["SCHEDULE", "RUNS", "CAME OF IT"]
+    short: list[list[Part]] = [["digest", "daily", ("✓ completed", "green"), ""]]
+    long: list[list[Part]] = [
+        ["digest", "weekdays at 09:00 Europe/Paris", ""],
+        ["other", "daily", ("skipped: it was paused by somebody", "dim")],
+    ]
+    with terminal() as (stream, reader):
+        out = Out(stdout=stream, color=False)
+        out.table([*columns, "OF WHICH NOBODY HAS ANYTHING"], short)
+        out.table(columns, long)
+        stream.write("end")
+        stream.flush()
+        seen = ""
+        while not seen.endswith("end"):
+            seen += os.read(reader, 4096).decode()
+    seen = re.sub(r"\x1b\[[0-9;]*m", "", seen)
+    assert [line.rstrip() for line in seen.removesuffix("end").splitlines()] == [
+        "SCHEDULE  RUNS   CAME OF IT",
+        "digest    daily  ✓ completed",
+        "digest",
+        "  Runs        weekdays at 09:00",
+        "              Europe/Paris",
+        "",
+        "other",
+        "  Runs        daily",
+        "  Came of it  skipped: it was paused by",
+        "              somebody",
+    ]
 
 
 def test_no_colour_on_a_terminal_that_wants_none() -> None:

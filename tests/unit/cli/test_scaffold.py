@@ -54,6 +54,13 @@ def test_everything_that_is_made_passes_its_tests(shop: Shell) -> None:
     assert "12 passed" in its_own_tests(shop)
 
 
+def test_inside_another_project_its_tests_stand_alone(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--no-such"\n')
+    (tmp_path / "conftest.py").write_text("raise RuntimeError('of the other project')\n")
+    Shell(tmp_path).ok("new", "shop")
+    assert "4 passed" in its_own_tests(Shell(tmp_path / "shop"))
+
+
 @pytest.mark.parametrize(
     ("command", "made"),
     [

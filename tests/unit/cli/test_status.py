@@ -14,14 +14,16 @@ def test_a_channel_is_on_off_or_down() -> None:
     channels = [
         row("echo", on=True),
         row("slack", on=True, problem="nobody knows this token; it is tried again"),
-        row("crisp", "CRISP_KEY", "CRISP_WEBSITE_ID"),
+        row("email", "EMAIL_ADDRESS", "EMAIL_SMTP_URL"),
+        {**row("crisp"), "available": False},
     ]
     shown = dict(_rows({"ready": True, "channels": [*channels]}, "here"))
     assert shown["health"] == ("✓ ready", "green"), "a channel that is down takes nobody with it"
     assert shown["echo"] == ("✓ on", "green")
     assert shown["slack"] == ("✗ down · nobody knows this token; it is tried again", "red")
     assert "deliveries" not in shown, "nothing is said where nothing is dead"
-    assert shown["crisp"] == ("off · set CRISP_KEY, CRISP_WEBSITE_ID", "dim")
+    assert shown["email"] == ("off · set EMAIL_ADDRESS, EMAIL_SMTP_URL", "dim")
+    assert shown["crisp"] == ("off · not in this release", "dim")
 
 
 def test_dead_deliveries_are_told_with_the_way_to_them() -> None:

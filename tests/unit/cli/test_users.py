@@ -51,6 +51,14 @@ def test_links_lead_to_where_the_world_reaches_the_host(shell: Shell) -> None:
     assert reset["link"] != added["link"]
 
 
+def test_a_link_into_dev_takes_a_running_one(shell: Shell) -> None:
+    none = shell.run("users", "link", "--json")
+    assert (none.code, none.error["fix"]) == (Exit.UNREACHABLE, "gateway dev")
+    with Serving(shell):
+        served = shell.run("users", "link", "--json")
+        assert "isn't `gateway dev`" in str(served.error)
+
+
 def test_mistakes_name_the_way_out(shell: Shell) -> None:
     keyless = shell.run("users", "add", "ada", "--role", "admin", env={"GATEWAY_SECRET_KEYS": ""})
     assert keyless.code == Exit.CHECK

@@ -13,6 +13,7 @@ from typing import cast
 import pytest
 
 from gateway.config import Settings
+from gateway.definition import Loaded
 from gateway.engine.outcomes import TurnInput
 from gateway.host import Serving, serve
 from gateway.host.compose import Host, open_host
@@ -79,10 +80,12 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 @asynccontextmanager
-async def reloading(settings: Settings) -> AsyncGenerator[Host]:
+async def reloading(
+    settings: Settings, heard: Callable[[Loaded], object] | None = None
+) -> AsyncGenerator[Host]:
     taken = await asyncio.to_thread(look, settings.agent)
     async with open_host(settings) as host, asyncio.TaskGroup() as tasks:
-        watching = tasks.create_task(Reloader(host, taken, every=0.01).run())
+        watching = tasks.create_task(Reloader(host, taken, every=0.01, told=heard).run())
         yield host
         watching.cancel()
 
@@ -100,6 +103,14 @@ def save(folder: Path, name: str, text: str) -> None:
     path = folder / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(dedent(text))
+
+
+async def test_who_has_to_know_hears_of_what_was_taken_up(settings: Settings, agent: Path) -> None:
+    heard: list[Loaded] = []
+    async with reloading(settings, heard.append):
+        save(agent, "schedules/daily.md", "---\ncron: '0 9 * * *'\n---\nSum up.\n")
+        await until(lambda: bool(heard))
+    assert [*heard[0].schedules] == ["daily"]
 
 
 async def test_the_next_turn_runs_what_was_saved_and_a_parked_one_what_it_began_with(

@@ -345,7 +345,9 @@ async def test_an_agents_channels_are_served(settings: Settings) -> None:
         answer = await client.post("/channels/echo", {"id": "1", "text": "hi"})
         assert (answer.status, answer.raw) == (200, b"accepted")
         rows = {row["name"]: row for row in (await client.get("/status")).rows("channels")}
-        assert rows["echo"] == {"name": "echo", "on": True, "missing": [], "problem": None}
+        for name, stands in {"echo": (True, True), "crisp": (False, False)}.items():
+            assert (rows[name]["on"], rows[name]["available"]) == stands
+            assert (rows[name]["missing"], rows[name]["problem"]) == ([], None)
         assert rows["slack"]["on"] is False
         assert "SLACK_BOT_TOKEN or SLACK_CLIENT_ID" in cast("list[str]", rows["slack"]["missing"])
 

@@ -17,8 +17,8 @@ from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import JsonObject
 
 MANIFEST = Path("manifest.yml")
-LOOKED_AT = "SLACK_"
-"""How a word on Slack's settings begins: those are looked at one by one."""
+LOOKED_AT = ("SLACK_", "EMAIL_")
+"""How a word on a channel's settings begins: those are looked at one by one."""
 
 
 def look(settings: Settings) -> tuple[Defined | None, JsonObject | None, list[Finding]]:

@@ -15,6 +15,7 @@ from gateway.cli.seat import identity
 from gateway.cli.timeline import text_of, whole
 from gateway.config import Settings
 from gateway.definition import DefinitionError
+from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.limits import Limits
 from gateway.engine.ports import SessionStore
@@ -75,6 +76,7 @@ async def _told(desk: Desk, host: str | None, store: SessionStore | None = None)
         approvals=tuple(await desk.approvals(limit=MOST)),
         dead=tuple(await desk.deliveries(state="dead", limit=MOST)),
         schedules=tuple(await _schedules(desk)),
+        held_mail=tuple(await _held_mail(desk)),
     )
 
 
@@ -83,6 +85,13 @@ async def _schedules(desk: Desk) -> list[JsonObject]:
         return await desk.schedules()
     except DefinitionError:
         return []  # without a host the directory tells of them, and what is wrong there is told
+
+
+async def _held_mail(desk: Desk) -> list[JsonObject]:
+    try:
+        return await desk.mail(held=True, limit=MOST)
+    except (Problem, GatewayError):
+        return []  # where nothing reads mail; whether something should is told elsewhere
 
 
 async def _served_elsewhere(store: SessionStore) -> set[tuple[str, str]]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gateway.cli.doctor.finding import Finding, Fix, error
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.text import ago
 from gateway.cli.timeline import object_of, text_of, whole
+from gateway.host.words.text import distance
 
 ENDED_BADLY = frozenset({"failed", "timed_out"})
 
@@ -19,7 +19,7 @@ def failing(seen: Seen) -> Iterator[Finding]:
             yield error(
                 "state.schedule",
                 f"the schedule {name} fails, so nothing comes of it",
-                f"{ago(whole(row.get('problem_at')), seen.now)}: {problem}",
+                f"{distance(whole(row.get('problem_at')), seen.now)}: {problem}",
                 Fix(
                     text="Mend that, then have it run once",
                     command=f"gateway schedules run {name}",

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Kept, Seen
-from gateway.cli.text import count
 from gateway.cli.timeline import text_of, whole
 from gateway.engine.kinds import JsonObject
+from gateway.host.words.text import count
 
 MOMENT = 60.0
 """Seconds in which a turn that waits for its place may get it."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.text import ago, count, one_line
 from gateway.cli.timeline import text_of, whole
+from gateway.host.words.text import count, distance, one_line
 
 LONG = 24 * 3600
 """Seconds after which a request has been forgotten by those who might answer it."""
@@ -35,7 +35,7 @@ def approvals(seen: Seen) -> Iterator[Finding]:
     rows = () if seen.kept is None else seen.kept.approvals
     old = [row for row in rows if (seen.now - whole(row.get("created_at"))) / 1000 > LONG]
     if old:
-        asked = ago(whole(old[0].get("created_at")), seen.now)
+        asked = distance(whole(old[0].get("created_at")), seen.now)
         yield warning(
             "state.approvals",
             f"{count(len(old), 'request')} unanswered for over a day",

@@ -187,10 +187,11 @@ class Access:
         return f"{self.public_url}/console/sign-in/back"
 
     async def by_provider(self, code: str, attempt: Attempt, address: str) -> Held:
-        """Raises ``NotLetInError``, ``ProviderError``."""
+        """Raises ``LockedError``, ``NotLetInError``, ``ProviderError``."""
         provider = self.provider
         if provider is None:
             raise ForbiddenError("nobody signs in through a provider here")
+        last = await self.tries.take("address", address)
         try:
             vouched = await provider.finish(
                 code, self.back, nonce=attempt.nonce, verifier=attempt.verifier
@@ -202,7 +203,12 @@ class Access:
                 )
         except GatewayError as error:
             log.warning("sign-in through %s failed: %s (from %s)", provider.host, error, address)
+            if error.status >= 500:  # the provider's fault, or ours
+                await self.tries.give_back(address)
+            elif last:
+                log.warning("sign-in from %s is locked for a while", address)
             raise
+        await self.tries.give_back(address)
         return self.entered(Held(person.name, "oidc", person.epoch), address)
 
     def entered(self, held: Held, address: str) -> Held:

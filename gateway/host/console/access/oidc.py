@@ -10,14 +10,16 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 import aiohttp
+from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
-from joserfc.jwk import KeySet
+from joserfc.jwk import JWKRegistry, KeySet
 
 from gateway.engine.errors import GatewayError, RequestError
 from gateway.engine.kinds import Json, JsonObject, Millis
@@ -47,6 +49,8 @@ KEYS_AGAIN = Millis(60_000)
 """How soon its keys are asked for again, when a token names one that wasn't among them."""
 LEEWAY = 60
 """Seconds that its clock may be off."""
+_UNUSABLE = (JoseError, UnsupportedAlgorithm, ValueError, TypeError, KeyError, AttributeError)
+"""What reading a key raises that is of no kind, of no curve or in no shape that we know."""
 
 
 class NotLetInError(RequestError):
@@ -214,11 +218,16 @@ class Provider:
         return known.keys
 
     async def _keys(self, document: Mapping[str, Json]) -> KeySet:
-        found = await self._ask(_address(document, "jwks_uri"))
-        try:
-            return KeySet.import_key_set(cast("Any", found))
-        except (JoseError, ValueError, TypeError, KeyError) as error:
-            raise ProviderError("the provider's keys can't be read") from error
+        """Those of its keys that we can use: what it publishes for others is no business of ours
+        (RFC 7517, section 5)."""
+        found = (await self._ask(_address(document, "jwks_uri"))).get("keys")
+        keys: list[Any] = []
+        for one in found if isinstance(found, list) else []:
+            with suppress(*_UNUSABLE):
+                keys.append(JWKRegistry.import_key(cast("Any", one)))
+        if not keys:
+            raise ProviderError("the provider publishes no key that can be used here")
+        return KeySet(keys)
 
     async def _ask(self, url: str, form: Mapping[str, str] | None = None) -> JsonObject:
         """JSON from the provider; with a form, as ourselves."""

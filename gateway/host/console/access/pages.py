@@ -38,8 +38,8 @@ from gateway.host.console.access.tries import LockedError
 from gateway.host.pages.forms import read_form
 from gateway.host.pages.render import page
 from gateway.host.pages.shelf import add_room
-from gateway.host.pages.words import one_line
 from gateway.host.problems import BadRequestError, our_fault, title
+from gateway.host.words.text import one_line
 from gateway.values import ApiToken
 
 log = logging.getLogger("gateway.console")

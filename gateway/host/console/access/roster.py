@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import cast
 
 from aiohttp import web
@@ -35,6 +35,8 @@ from gateway.values import ApiToken
 log = logging.getLogger("gateway.console")
 
 ROSTER = f"{HOME}/users"
+NEW_LINK = f"{HOME}/sign-in/new-link"
+"""Makes another link into the pages of ``gateway dev``: those before it run out or were used."""
 BODY_BYTES = 4096
 
 
@@ -98,20 +100,34 @@ def add_roster(app: web.Application, tokens: Sequence[ApiToken]) -> None:
             role if isinstance(role, str) else None,
         )
 
-    async def answer(request: web.Request) -> web.StreamResponse:
-        try:
-            if not authenticate(request, tokens).proves:
-                raise ForbiddenError(
-                    "users are managed on the machine of the host, by who runs it",
-                    fix="gateway users",
-                )
-            work = all_of_them if request.method == "GET" else change
-            return json_response(await work(request))
-        except GatewayError as error:
-            return problem(error)
+    async def link(request: web.Request) -> JsonObject:
+        access = request.app[ACCESS]
+        if not access.local:
+            raise ForbiddenError(
+                "this host isn't `gateway dev`: people sign in here under their own names",
+                fix="gateway users add NAME --role admin",
+            )
+        return {"link": await access.local_link("")}
 
-    app.router.add_get(ROSTER, answer, allow_head=False)
-    app.router.add_post(f"{ROSTER}/{{user}}", answer)
+    def answering(
+        work: Callable[[web.Request], Awaitable[JsonObject]],
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def answer(request: web.Request) -> web.StreamResponse:
+            try:
+                if not authenticate(request, tokens).proves:
+                    raise ForbiddenError(
+                        "users are managed on the machine of the host, by who runs it",
+                        fix="gateway users",
+                    )
+                return json_response(await work(request))
+            except GatewayError as error:
+                return problem(error)
+
+        return answer
+
+    app.router.add_get(ROSTER, answering(all_of_them), allow_head=False)
+    app.router.add_post(f"{ROSTER}/{{user}}", answering(change))
+    app.router.add_post(NEW_LINK, answering(link))
 
 
 async def _body(request: web.Request) -> Mapping[str, Json]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import cast
 
-from channels.protocol import Decider
+from channels.protocol import Asked, Decider
+from gateway.approvals.asking import read_asked
 from gateway.approvals.ballot import Ballot
 from gateway.approvals.reading import read_ballot
 from gateway.engine.decisions.opening import opening_from
@@ -16,6 +18,7 @@ from gateway.engine.records import RequestRecord, RequestSummary, TurnRecord
 from gateway.engine.tool import Tool
 from gateway.host.console.seen import Seen
 from gateway.host.console.views import fields, links
+from gateway.host.words.names import Names
 
 SHOWS = ("waiting", "decided", "expired")
 
@@ -40,10 +43,27 @@ async def read_row(seen: Seen, found: RequestSummary) -> JsonObject:
     ballot = await read_ballot(seen.store, found)
     me = seen.visitor.identity
     mine = ballot.vote_of(me)
+    told = row(found.ref, found.request, turn, tool, ballot, seen.names)
+    told["voted"] = None if mine is None else vote_kept(ballot, mine, found.request)
+    told["barred"] = barred(found.request, turn, me)
+    told["asked"] = asked(None if turn is None else await read_asked(seen.store, found.ref, turn))
+    return told
+
+
+def asked(given: Asked | None) -> JsonObject | None:
+    """Who asked for it, where that is for the decider to weigh."""
+    if given is None:
+        return None
+    reasons: list[Json] = [*given.reasons]
     return {
-        **row(found.ref, found.request, turn, tool, ballot),
-        "voted": None if mine is None else vote_kept(ballot, mine, found.request),
-        "barred": barred(found.request, turn, me),
+        "by": given.speaker,
+        "name": given.name,
+        "source": given.source,
+        "level": given.level,
+        "known": given.known,
+        "reasons": reasons,
+        "words": given.words,
+        "hidden": given.hidden,
     }
 
 
@@ -58,9 +78,10 @@ def row(
     turn: TurnRecord | None,
     tool: Tool | None,
     ballot: Ballot,
+    names: Names,
 ) -> JsonObject:
     body = request_body(request.body)
-    return {
+    told: JsonObject = {
         "id": request.id,
         "agent": ref.agent,
         "session": ref.key,
@@ -70,12 +91,12 @@ def row(
         "prompt": body.prompt,
         "arguments": body.arguments,
         "digest": request.digest,
-        "who": who(body.answerers),
+        "who": who(body.answerers, names),
         "asked_by": None if turn is None else turn.speaker,
         "source": None if turn is None else turn.source,
         "field": fields.field(body.schema),
         "votes": len(ballot.counted),
-        "cast": ballot.rows(),
+        "cast": [names.beside(cast("JsonObject", vote)) for vote in ballot.rows()],
         "quorum": quorum_of(request),
         "created_at": request.created_at,
         "expires_at": request.expires_at,
@@ -87,6 +108,7 @@ def row(
         "href": links.approval(request.id),
         "session_href": links.session(ref, request.turn_id),
     }
+    return names.beside(told)
 
 
 def quorum_of(request: RequestRecord) -> int:
@@ -117,11 +139,11 @@ def barred(request: RequestRecord, turn: TurnRecord | None, me: str) -> str:
     return ""
 
 
-def who(answerers: JsonObject) -> str:
+def who(answerers: JsonObject, names: Names) -> str:
     """Who may decide, in words."""
     user, policy = answerers.get("user"), answerers.get("policy")
     if user is not None:
-        told = str(user)
+        told = names.shown(str(user))
     elif policy is not None:
         scope = answerers.get("scope")
         told = f"policy {policy}" + (f" ({scope})" if scope else "")

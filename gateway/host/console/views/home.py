@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from gateway.engine.kinds import Json, JsonObject, Millis
 from gateway.engine.records import TurnSummary
 from gateway.host.api import Api
+from gateway.host.channels.registry import Registry
 from gateway.host.console.seen import Seen
 from gateway.host.console.views.schedules import read_rows
 from gateway.host.console.views.session import turn_row
 from gateway.host.routes.operate import readiness
+from gateway.values import needed
 
 MOST = 500
 """Rows that are looked at for a number: whoever has more knows it already."""
@@ -33,7 +35,7 @@ async def home(seen: Seen) -> JsonObject:
     told: list[Json] = [*problems, *api.mistakes]
     channels = channel_rows(api)
     down = [one for one in channels if one["tone"] == "bad"]
-    recent: list[Json] = [turn_row(one) for one in latest[:RECENT]]
+    recent: list[Json] = [seen.names.beside(turn_row(one)) for one in latest[:RECENT]]
     return {
         "calm": not (waiting or dead or troubled or told or down),
         "problems": told,
@@ -68,19 +70,18 @@ def today(latest: Sequence[TurnSummary], now: Millis) -> JsonObject:
 
 
 def channel_rows(api: Api) -> list[JsonObject]:
-    return [
-        channel_row(name, name in api.channels, api.registry.missing.get(name, ()), why)
-        for name in sorted({*api.channels, *api.registry.missing})
-        for why in (api.registry.problem(name),)
-    ]
+    return [channel_row(name, api.registry) for name in api.registry.names]
 
 
-def channel_row(name: str, on: bool, missing: Sequence[str], problem: str | None) -> JsonObject:
-    if problem:
+def channel_row(name: str, registry: Registry) -> JsonObject:
+    missing, problem = registry.missing.get(name, ()), registry.problem(name)
+    if name in registry.absent:
+        tone, word, detail = "off", "off", "not in this release"
+    elif problem:
         tone, word, detail = "bad", "down", problem
-    elif on:
+    elif name in registry.channels:
         tone, word, detail = "good", "on", ""
     else:
         tone, word = "off", "off"
-        detail = f"set {', '.join(missing)}" if missing else ""
+        detail = f"set {needed(missing)}" if missing else ""
     return {"name": name, "tone": tone, "word": word, "detail": detail}

@@ -23,6 +23,14 @@ def delivery(number: int) -> str:
     return f"/console/deliveries/{number}"
 
 
+def mail(event: str) -> str:
+    return f"/console/mail/{quote(event, safe='')}"
+
+
+def conversation(key: str) -> str:
+    return f"/console/conversations/{quote(key, safe='')}"
+
+
 def schedule(name: str) -> str:
     return f"/console/schedules/{quote(name, safe='')}"
 

@@ -17,13 +17,13 @@ async def schedules(seen: Seen) -> JsonObject:
 async def schedule(seen: Seen) -> JsonObject:
     book, name = seen.api.book(), seen.request.match_info["schedule"]
     shown = row(await book.row(name))
-    history = await book.history(name, PAGE)
-    return {**shown, "history": [came(one, book.agent) for one in map(_object, history)]}
+    history = [came(_object(one), book.agent) for one in await book.history(name, PAGE)]
+    return {**seen.names.beside(shown), "history": [seen.names.beside(one) for one in history]}
 
 
 async def read_rows(seen: Seen) -> list[JsonObject]:
     book = seen.api.schedules
-    return [] if book is None else [row(one) for one in await book.rows()]
+    return [] if book is None else [seen.names.throughout(row(one)) for one in await book.rows()]
 
 
 def _object(value: Json) -> JsonObject:

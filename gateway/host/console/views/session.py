@@ -17,7 +17,7 @@ from gateway.host.console.views import links
 from gateway.host.console.views.deliveries import row as delivery_row
 from gateway.host.console.views.standing import SESSION, TURN
 from gateway.host.console.views.timeline import timeline
-from gateway.host.views import opening_text
+from gateway.host.views import opening_text, speaker_name
 from gateway.intake.envelope import unwrapped
 
 EVENTS = 300
@@ -35,8 +35,9 @@ async def session(seen: Seen) -> JsonObject:
     until = row.next_index if generation == row.generation else None
     since = (chosen.opening or 0) if chosen is not None else 0
     status = await seen.api.runtime.status(ref)
-    shown: list[Json] = [turn_row(one) for one in turns]
+    shown: list[Json] = [seen.names.beside(turn_row(one)) for one in turns]
     return {
+        "session_name": seen.names.of(ref.key),
         "agent": ref.agent,
         "session": ref.key,
         "status": status,
@@ -45,6 +46,8 @@ async def session(seen: Seen) -> JsonObject:
         "archived": generation != row.generation,
         "created_at": row.created_at,
         "active_at": row.active_at,
+        "taken_over": await seen.api.clerks.taken_over(ref.key),
+        "handback": f"{links.conversation(ref.key)}/handback",
         "href": links.session(ref),
         "cursor": "" if chosen is None else f"{chosen.number}.{chosen.last_seq}",
         "turns": shown,
@@ -81,6 +84,7 @@ def turn_row(found: TurnSummary) -> JsonObject:
         "opening": opening_text(found)[:200],
         "source": record.source,
         "speaker": record.speaker,
+        "speaker_name": speaker_name(record),
         "queued_at": record.queued_at,
         "ended_at": record.ended_at,
         "href": links.session(found.ref, record.turn_id),
@@ -99,7 +103,9 @@ async def _said(
     start = since if end is None else max(end - PAGE, 0)
     found = await seen.store.messages(ref, generation, start - 1, limit=PAGE)
     messages: list[Json] = [
-        said(message_from(one)) for one in found if end is None or one.index < end
+        seen.names.beside(said(message_from(one)))
+        for one in found
+        if end is None or one.index < end
     ]
     return {"messages": messages, "older": start or None, "before": before}
 
@@ -135,6 +141,7 @@ async def steps_of(api: Api, ref: SessionRef, record: TurnRecord, latest: int) -
     return timeline(
         [event_from(one, ref, record.turn_id) for one in logged],
         {} if agent is None else agent.tools,
+        api.names.shown,
         thinking=record.state == "running",
     )
 
@@ -142,18 +149,18 @@ async def steps_of(api: Api, ref: SessionRef, record: TurnRecord, latest: int) -
 async def _turn(seen: Seen, ref: SessionRef, record: TurnRecord) -> JsonObject:
     totals = await seen.store.usage_totals(record.row)
     deliveries = await seen.store.ledger.deliveries(turn_id=record.turn_id, limit=PAGE)
-    opening = opening_from(record.body)
-    speaker = opening.speaker
-    shown: list[Json] = [delivery_row(one) for one in deliveries if one.session == ref.key]
-    return {
+    shown: list[Json] = [
+        delivery_row(one, seen.names) for one in deliveries if one.session == ref.key
+    ]
+    told: JsonObject = {
         "turn_id": record.turn_id,
         "number": record.number,
         "state": record.state,
         **TURN.row(record.state),
         "source": record.source,
         "speaker": record.speaker,
-        "speaker_name": "" if speaker is None else speaker.name,
-        "by": opening.by,
+        "speaker_name": speaker_name(record),
+        "by": opening_from(record.body).by,
         "queued_at": record.queued_at,
         "started_at": record.started_at,
         "ended_at": record.ended_at,
@@ -168,3 +175,4 @@ async def _turn(seen: Seen, ref: SessionRef, record: TurnRecord) -> JsonObject:
         "steps": await steps_of(seen.api, ref, record, EVENTS),
         "deliveries": shown,
     }
+    return seen.names.beside(told)

@@ -38,6 +38,18 @@ TURN = Standing(
     },
     words={"suspended": "waits for a decision", "timed_out": "timed out"},
 )
+MAIL = Standing(
+    tones={"accepted": "good", "queued": "busy", "held": "wait", "policy": "bad", "loop": "bad"},
+    words={
+        "held": "waits for an operator",
+        "accepted": "let in",
+        "queued": "let in, and waits",
+        "automated_mail": "automated",
+        "not_addressed": "not for the agent",
+        "own_echo": "our own",
+        "loop": "a loop",
+    },
+)
 DELIVERY = Standing(
     tones={"due": "busy", "sending": "busy", "resting": "good", "done": "good", "dead": "bad"},
     words={

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.engine import events as ev
 from gateway.engine.kinds import Json, JsonObject, Millis
 from gateway.engine.tool import Tool
-from gateway.host.pages.words import one_line
+from gateway.host.words.text import one_line
 
 Kind = Literal["turn", "model", "tool", "approval", "guard"]
 Tone = Literal["good", "wait", "bad", "busy", "off"]
@@ -48,8 +48,11 @@ class Step:
 class Timeline:
     """Takes events in order, keeps the steps."""
 
-    def __init__(self, tools: Mapping[str, Tool]) -> None:
+    def __init__(
+        self, tools: Mapping[str, Tool], called: Callable[[str], str] = lambda who: who
+    ) -> None:
         self.steps: list[Step] = []
+        self._name_of = called
         self._tools = tools
         self._calls: dict[str, Step] = {}
         self._asked: dict[str, Step] = {}
@@ -159,7 +162,7 @@ class Timeline:
         self._answered = event
         step.took = event.at - step.began
         step.tone, step.word = ENDINGS[event.outcome], event.outcome
-        by = f"{event.outcome} by {event.by}" if event.by else event.outcome
+        by = " ".join((event.outcome, self._by(event.by))).rstrip()
         why = f": {event.reason}" if event.reason else ""
         step.detail = one_line(f"{step.detail} · {by}{why}" if step.detail else by + why, LINE)
         step.got = None if isinstance(event.value, bool) else event.value
@@ -181,10 +184,10 @@ class Timeline:
         match event:
             case ev.TurnStarted(trigger="resume"):
                 # The event names who asked; what went before it says whose answer it goes on with.
-                self._add("turn", event, "resumed", _resumed(self._answered), "off", "resumed")
+                self._add("turn", event, "resumed", self._resumed(), "off", "resumed")
                 self._go_on(event.at)
             case ev.TurnStarted():
-                told = " ".join(filter(None, (event.trigger, _by(event.by))))
+                told = " ".join(filter(None, (event.trigger, self._by(event.by))))
                 self._add("turn", event, "started", told, "off", "started")
             case ev.TurnCompleted():
                 self._add("turn", event, "completed", "", "good", "completed")
@@ -200,22 +203,25 @@ class Timeline:
             case _:
                 pass  # what only makes sense live
 
+    def _resumed(self) -> str:
+        answered = self._answered
+        if answered is None:
+            return ""
+        return "nobody decided in time" if answered.outcome == "expired" else self._by(answered.by)
 
-def _resumed(answered: ev.InputAnswered | None) -> str:
-    if answered is None:
-        return ""
-    return "nobody decided in time" if answered.outcome == "expired" else _by(answered.by)
-
-
-def _by(who: str | None) -> str:
-    return f"by {who}" if who else ""
+    def _by(self, who: str | None) -> str:
+        return f"by {self._name_of(who)}" if who else ""
 
 
 def timeline(
-    events: Iterable[ev.TurnEvent], tools: Mapping[str, Tool], *, thinking: bool
+    events: Iterable[ev.TurnEvent],
+    tools: Mapping[str, Tool],
+    called: Callable[[str], str] = lambda who: who,
+    *,
+    thinking: bool,
 ) -> list[Json]:
     """The rows. ``thinking``: the turn runs, so where no tool does, the model is at work."""
-    line = Timeline(tools)
+    line = Timeline(tools, called)
     for event in events:
         line.take(event)
     steps = line.steps

@@ -82,6 +82,7 @@ class PostgresLedger:
         event: str | None = None,
         place: str | None = None,
         turn_id: str | None = None,
+        verdict: str | None = None,
         limit: int = 50,
     ) -> Sequence[VerdictRow]:
         query = "verdicts"
@@ -92,7 +93,8 @@ class PostgresLedger:
         elif turn_id is not None:
             query = "verdicts_of_turn"
         words = [optional(word) for word in (source, event, place, turn_id)]
-        return [verdict_from(row) for row in await self._all(query, *words, limit)]
+        found = await self._all(query, *words, limit, optional(verdict))
+        return [verdict_from(row) for row in found]
 
     async def take_inbox(
         self, owner: str, now: Millis, lease: Millis, limit: int

@@ -103,18 +103,21 @@ gw.verdicts v LEFT JOIN gw.turns t ON t.id = v.turn LEFT JOIN gw.sessions s ON s
 SELECT {verdict_columns} FROM {verdict_rows}
 WHERE v.source = $1 AND v.event_id = $2
   AND ($3::text IS NULL OR v.place = $3) AND ($4::text IS NULL OR t.turn_id = $4)
+  AND ($6::text IS NULL OR v.verdict = $6)
 LIMIT $5
 
 -- name: verdicts
 SELECT {verdict_columns} FROM {verdict_rows}
 WHERE ($1::text IS NULL OR v.source = $1) AND ($2::text IS NULL OR v.event_id = $2)
   AND ($3::text IS NULL OR v.place = $3) AND ($4::text IS NULL OR t.turn_id = $4)
+  AND ($6::text IS NULL OR v.verdict = $6)
 ORDER BY v.id DESC LIMIT $5
 
 -- name: verdicts_at_place
 SELECT {verdict_columns} FROM {verdict_rows}
 WHERE v.place = $3 AND ($1::text IS NULL OR v.source = $1)
   AND ($2::text IS NULL OR v.event_id = $2) AND ($4::text IS NULL OR t.turn_id = $4)
+  AND ($6::text IS NULL OR v.verdict = $6)
 ORDER BY v.id DESC LIMIT $5
 
 -- name: verdicts_of_turn
@@ -122,6 +125,7 @@ SELECT {verdict_columns} FROM gw.turns t JOIN gw.verdicts v ON v.turn = t.id
 JOIN gw.sessions s ON s.id = t.session
 WHERE t.turn_id = $4 AND ($1::text IS NULL OR v.source = $1)
   AND ($2::text IS NULL OR v.event_id = $2) AND ($3::text IS NULL OR v.place = $3)
+  AND ($6::text IS NULL OR v.verdict = $6)
 ORDER BY v.id DESC LIMIT $5
 
 -- name: known

@@ -65,25 +65,27 @@ gw_verdicts v LEFT JOIN gw_turns t ON t.id = v.turn LEFT JOIN gw_sessions s ON s
 SELECT {verdict_columns} FROM {verdict_rows}
 WHERE v.source = ?1 AND v.event_id = ?2
   AND (?3 IS NULL OR v.place = ?3) AND (?4 IS NULL OR t.turn_id = ?4)
+  AND (?6 IS NULL OR v.verdict = ?6)
 LIMIT ?5
 
 -- name: verdicts
 SELECT {verdict_columns} FROM {verdict_rows}
 WHERE (?1 IS NULL OR v.source = ?1) AND (?2 IS NULL OR v.event_id = ?2)
   AND (?3 IS NULL OR v.place = ?3) AND (?4 IS NULL OR t.turn_id = ?4)
+  AND (?6 IS NULL OR v.verdict = ?6)
 ORDER BY v.id DESC LIMIT ?5
 
 -- name: verdicts_at_place
 SELECT {verdict_columns} FROM {verdict_rows}
 WHERE v.place = ?3 AND (?1 IS NULL OR v.source = ?1) AND (?2 IS NULL OR v.event_id = ?2)
-  AND (?4 IS NULL OR t.turn_id = ?4)
+  AND (?4 IS NULL OR t.turn_id = ?4) AND (?6 IS NULL OR v.verdict = ?6)
 ORDER BY v.id DESC LIMIT ?5
 
 -- name: verdicts_of_turn
 SELECT {verdict_columns} FROM gw_turns t JOIN gw_verdicts v ON v.turn = t.id
 JOIN gw_sessions s ON s.id = t.session
 WHERE t.turn_id = ?4 AND (?1 IS NULL OR v.source = ?1) AND (?2 IS NULL OR v.event_id = ?2)
-  AND (?3 IS NULL OR v.place = ?3)
+  AND (?3 IS NULL OR v.place = ?3) AND (?6 IS NULL OR v.verdict = ?6)
 ORDER BY v.id DESC LIMIT ?5
 
 -- Four answers in one: which it is, its place among what was asked, its columns.

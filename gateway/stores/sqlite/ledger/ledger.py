@@ -77,6 +77,7 @@ class SqliteLedger:
         event: str | None = None,
         place: str | None = None,
         turn_id: str | None = None,
+        verdict: str | None = None,
         limit: int = 50,
     ) -> Sequence[VerdictRow]:
         query = "verdicts"
@@ -86,7 +87,7 @@ class SqliteLedger:
             query = "verdicts_at_place"
         elif turn_id is not None:
             query = "verdicts_of_turn"
-        given = (source, event, place, turn_id, limit)
+        given = (source, event, place, turn_id, limit, verdict)
         return [read_verdict(row) for row in await self._all(query, *given)]
 
     async def take_inbox(

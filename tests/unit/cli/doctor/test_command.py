@@ -27,7 +27,7 @@ async def test_a_healthy_set_up(tmp_path: Path) -> None:
         assert (ran.code, ran.out, ran.err) == (0, "✓ healthy\n", "")
         ran = await gateway(well, "doctor", "slack")
         assert (ran.code, ran.out) == (0, "✓ healthy\n")
-        assert ran.err == "Slack wasn't asked; with --online it is\n"
+        assert ran.err == "neither Slack nor a mail server was asked; with --online they are\n"
         ran = await gateway(well, "doctor", "--online", "--json")
         assert ran.object == {"ok": True, "online": True, "findings": []}
 
@@ -93,4 +93,7 @@ def test_settings_that_are_wrong_are_all_told(tmp_path: Path) -> None:
 
 def test_an_area_that_there_isnt(tmp_path: Path) -> None:
     ran = Shell(tmp_path).run("doctor", "fax")
-    assert (ran.code, "'fax' is not one of 'agent', 'slack', 'state'" in ran.err) == (2, True)
+    assert (ran.code, "'fax' is not one of 'agent', 'slack', 'email', 'state'" in ran.err) == (
+        2,
+        True,
+    )

@@ -41,6 +41,8 @@ class FakeProvider:
     """What the token says instead; ``None`` leaves a claim out."""
     sign: Callable[[FakeProvider, dict[str, Any]], str] | None = None
     document: dict[str, Any] = field(default_factory=dict[str, Any])
+    others: list[object] = field(default_factory=list[object])
+    """What stands beside its keys."""
     codes: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     asked: list[str] = field(default_factory=list[str])
     """The paths that were asked for, one after the other."""
@@ -55,7 +57,8 @@ class FakeProvider:
         return web.json_response(told | self.document)
 
     async def jwks(self, _: web.Request) -> web.Response:
-        return web.json_response(KeySet([*self.keys]).as_dict(private=False))
+        ours = KeySet([*self.keys]).as_dict(private=False)["keys"]
+        return web.json_response({"keys": [*self.others, *ours]})
 
     async def authorize(self, request: web.Request) -> web.Response:
         """Everybody is signed in here already, so it sends them straight back."""

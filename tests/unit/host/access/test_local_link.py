@@ -73,7 +73,7 @@ async def test_a_link_that_is_over_says_so_when_it_is_opened(over: str) -> None:
         shown = await browser.get(link)
         assert shown.status == 403
         assert "used already, or its time is over" in shown.words
-        assert "For a new one, start gateway dev again" in shown.words
+        assert "For a new one, run gateway users link" in shown.words
         assert 'name="once"' not in shown.text
 
 

@@ -14,6 +14,7 @@ from joserfc.jwk import RSAKey
 
 from gateway.host.console.access.oidc import Provider
 from gateway.host.console.access.roster import changed
+from gateway.host.console.access.tries import PER_ADDRESS
 from tests.unit.host.access import provider as fake
 from tests.unit.host.access.door import Browser, Door, Shown, door
 from tests.unit.host.access.provider import CLIENT, SECRET, FakeProvider, openid
@@ -174,6 +175,44 @@ async def test_new_keys_are_asked_for_once_when_a_token_names_one() -> None:
         await on.sign_in(browser)
         assert on.openid.asked.count("/keys") == 3
         assert on.openid.asked.count("/.well-known/openid-configuration") == 1
+
+
+async def test_a_key_that_cant_be_used_here_stops_nobody() -> None:
+    """A provider may publish keys of kinds to come beside those that it signs with."""
+    async with stage() as on, on.at.browser() as browser:
+        on.openid.others = [
+            {"kty": "AKP", "alg": "ML-DSA-65", "kid": "later", "pub": "AAAA"},
+            {"kty": "EC", "crv": "P-999", "kid": "curve", "x": "AA", "y": "AA"},
+            {"kty": "EC", "crv": "P-256", "kid": "off", "x": "AA", "y": "AA"},
+            {"kty": "OKP", "crv": "X25519", "kid": "short", "x": "A"},
+            {"kty": "RSA", "kid": "half", "n": "AQAB"},
+            {"kid": "nothing"},
+            "no key",
+        ]
+        assert (await on.sign_in(browser)).status == 303
+
+    async with stage() as on, on.at.browser() as browser:
+        on.openid.others, on.openid.keys[:] = [{"kty": "AKP"}], []
+        refused = await browser.get("/console/sign-in/begin")
+        assert refused.status == 503
+        assert "publishes no key that can be used here" in refused.words
+
+
+async def test_made_up_codes_lock_their_address_like_other_tries() -> None:
+    async with stage() as on, on.at.browser() as guest, on.at.browser() as ada:
+        link = await on.sent(guest)
+        code = parse_qs(urlsplit(link).query)["code"][0]
+        for number in range(PER_ADDRESS):
+            asked = await guest.get(link.replace(code, f"guess-{number}"))
+            assert asked.status == 403, number
+        locked = await guest.get(link.replace(code, "guess"))
+        assert locked.status == 429
+        assert int(locked.headers["Retry-After"]) > 0
+        assert on.openid.asked.count("/token") == PER_ADDRESS, "the provider isn't asked any more"
+        assert (await on.sign_in(ada)).status == 429, "the address, whoever comes from it"
+        on.at.clock.tick("16m")
+        for _ in range(PER_ADDRESS + 1):
+            assert (await on.sign_in(ada)).status == 303, "who is right counts for nothing"
 
 
 # -- the browser's part ------------------------------------------------------------------------------

@@ -55,6 +55,22 @@ async def test_no_other_token_makes_a_user(token: str) -> None:
         assert not await at.access.people.any()
 
 
+@pytest.mark.parametrize("local", [True, False])
+async def test_a_new_link_into_dev_is_for_who_runs_it_and_for_dev_alone(local: bool) -> None:
+    async with door(tokens=(OWN, FULL), local=local) as at, at.browser() as browser:
+        for token, status in (("", 401), ("the full token", 403)):
+            refused = await ask(at, "POST", "/console/sign-in/new-link", {}, token)
+            assert refused[0] == status
+        status, told = await ask(at, "POST", "/console/sign-in/new-link", {})
+        if not local:
+            assert (status, told["fix"]) == (403, "gateway users add NAME --role admin")
+            return
+        shown = await browser.get(told["link"])
+        form = {name: shown.field(name) for name in ("csrf", "next", "once")}
+        assert (await browser.post("/console/sign-in/link", form)).status == 303
+        assert (await browser.get("/console")).text.startswith("console:dev admin ")
+
+
 async def test_no_other_method_means_anything() -> None:
     async with door(tokens=(OWN,)) as at, aiohttp.ClientSession() as http:
         headers = {"Authorization": f"Bearer {OWN.secret.value}"}

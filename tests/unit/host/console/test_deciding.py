@@ -11,6 +11,7 @@ from gateway.approvals.authorise import decide_as
 from gateway.cli.out import Out
 from gateway.cli.talk.card import card
 from gateway.engine.kinds import JsonObject, Speaker
+from gateway.engine.outcomes import TurnInput
 from tests.unit.host.console.office import Office, Person, office
 
 
@@ -45,6 +46,26 @@ async def test_the_card_shows_the_exact_arguments_and_who_may_decide() -> None:
         assert "policy refunds" in shown.words
         assert "moves money" in shown.words
         assert shown.field("digest") == request["digest"]
+
+
+async def test_who_asked_by_mail_is_quoted_and_how_well_they_are_known() -> None:
+    async with office() as desk:
+        by = Speaker("email:ada@cust.example", name="<b>Ada", tenant="cust.example", level="domain")
+        given = TurnInput(
+            message="call refund 1042 <script>",
+            turn_id="t1",
+            source="email",
+            speaker=by,
+            event={"attestation": {"reasons": [["not_vouching", "It isn't listed."]]}},
+        )
+        session = desk.gateway.api.runtime.session("june", "email:x:1")
+        await session.start(given)
+        assert (await session.result("t1")).status == "suspended"
+        ada = await desk.person("ada")
+        shown = await ada.get("/console/approvals")
+        for told in ("Who asked, by email", "level domain", "not for the person who wrote it. It"):
+            assert told in shown.words
+        assert '<blockquote class="asked">call refund 1042 &lt;script&gt;</blockquote>' in shown.raw
 
 
 @pytest.mark.parametrize(

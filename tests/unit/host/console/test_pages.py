@@ -367,3 +367,14 @@ async def test_a_viewer_may_not_retry() -> None:
         assert "Retry" not in page.words
         done = await eve.press("/console", f"/console/deliveries/{row.id}/retry")
         assert done.status == 403
+
+
+async def test_the_hosts_bare_name_leads_a_person_to_the_console_and_tells_a_program_where() -> (
+    None
+):
+    async with office() as desk:
+        ada = await desk.person("ada")
+        shown = await ada.get("/")
+        assert (shown.status, shown.to) == (303, "/console")
+        told = await desk.gateway.client.get("/")
+        assert (told.status, told.json["fix"]) == (404, "see GET /openapi.json for what is")
