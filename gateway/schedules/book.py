@@ -9,7 +9,7 @@ from functools import partial
 from channels.protocol import REPLY
 from gateway.definition.author import Schedule
 from gateway.engine.errors import NotFoundError
-from gateway.engine.kinds import Json, JsonObject, Millis, SessionRef
+from gateway.engine.kinds import OPEN_STATES, Json, JsonObject, Millis, SessionRef, TurnRow
 from gateway.engine.ledger import OccurrenceRow
 from gateway.engine.runtime import Runtime
 from gateway.outbox.listing import delivery_json
@@ -18,6 +18,9 @@ from gateway.schedules.plan import ScheduleState, next_run, paused, resumed
 from gateway.schedules.quiet import kept_quiet
 from gateway.schedules.state import change, read
 from gateway.schedules.words import told
+
+SETTLED = 500
+"""Ticks that are kept in memory."""
 
 
 class Book:
@@ -31,6 +34,7 @@ class Book:
         self.schedules = schedules
         self.room = room
         self._ledger = runtime.store.ledger
+        self._settled: dict[TurnRow, JsonObject] = {}
 
     def schedule(self, name: str) -> Schedule:
         """Raises ``NotFoundError``."""
@@ -112,6 +116,18 @@ class Book:
         return oldest / 1000, failing
 
     async def _told(self, row: OccurrenceRow) -> JsonObject:
+        """What came of one tick. Pages ask for the same ones again and again, so what can't change any
+        more is read once."""
+        if row.turn is not None and row.turn_id is not None and row.turn in self._settled:
+            return self._settled[row.turn]
+        made = await self._read(row)
+        if row.turn is not None and _settled(made):
+            self._settled[row.turn] = made
+            if len(self._settled) > SETTLED:
+                del self._settled[next(iter(self._settled))]
+        return made
+
+    async def _read(self, row: OccurrenceRow) -> JsonObject:
         made: JsonObject = {
             "due": row.due,
             "outcome": row.outcome,
@@ -140,6 +156,13 @@ class Book:
         self, name: str, made: Callable[[ScheduleState | None], ScheduleState]
     ) -> None:
         await change(self._ledger, self.agent, name, made)
+
+
+def _settled(told: JsonObject) -> bool:
+    """The turn has ended, and its reply is where it goes, or goes nowhere."""
+    view = told["delivery"]
+    shown = not isinstance(view, dict) or view["state"] in {"done", "silent"}
+    return told["state"] not in {None, *OPEN_STATES} and shown
 
 
 def _after(state: ScheduleState | None, now: Millis) -> Millis:

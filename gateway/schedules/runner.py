@@ -36,6 +36,8 @@ somebody may resume what a leap had put off."""
 AGAIN_SECONDS = 2.0
 """Before another try, where the store is away, the host is full, or another host is at it."""
 LEASE = Millis(30_000)
+LATEST = 50
+"""Ticks that are looked through first for what came of one of them."""
 
 
 class Runner:
@@ -164,7 +166,12 @@ class Runner:
         return None
 
     async def _came_of(self, firing: Firing) -> str | None:
-        rows = await self._ledger.occurrences(firing.agent, firing.name)
+        """Why a tick failed that has an outcome already; ``None`` if it didn't."""
+        limit = LATEST
+        rows = await self._ledger.occurrences(firing.agent, firing.name, limit)
+        while len(rows) == limit and rows[-1].due > firing.due:  # it was due before all of these
+            limit *= 4
+            rows = await self._ledger.occurrences(firing.agent, firing.name, limit)
         failed = (row.why for row in rows if row.due == firing.due and row.outcome == "failed")
         return next(failed, None)
 
