@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from typing_extensions import override
 
@@ -33,8 +33,6 @@ from gateway.engine.errors import ConfigError
 from gateway.engine.limits import Limits
 from gateway.needs import CHANNEL_NEEDS
 from gateway.values import RIGHTS, ApiToken, Mask, Right, Secret, Setting, is_loopback, setting
-
-T = TypeVar("T")
 
 FULL, RESERVED = "full", frozenset({"full", "cli", "local"})
 """The name of ``GATEWAY_API_TOKEN``; names that ``gateway.toml`` may not give away."""

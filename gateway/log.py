@@ -16,10 +16,12 @@ import json
 import logging
 import re
 import sys
+import traceback
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TextIO
 
@@ -163,3 +165,10 @@ def _one_line(text: str) -> str:
 
 def _quoted(value: str) -> str:
     return value if re.fullmatch(r"[!-~]+", value) else json.dumps(value)
+
+
+def wordless(error: BaseException) -> str:
+    """What kind of error it is and where it came from, for errors whose own words may quote somebody."""
+    frames = traceback.extract_tb(error.__traceback__)
+    kind = type(error).__name__
+    return f"{kind} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else kind

@@ -24,7 +24,6 @@ from channels.email.writing.route import Route, route
 from gateway.engine.struct import struct
 
 __all__ = [
-    "SECONDS",
     "Accepted",
     "Later",
     "Refused",
@@ -105,11 +104,6 @@ class Submission:
         self._route = route(url)
         self._tls = tls
         self.seconds = seconds
-
-    @property
-    def longest(self) -> float:
-        """Seconds that a call may take: the right to send has to outlast them."""
-        return self.seconds + GOODBYE
 
     async def send(self, sender: str, recipients: Sequence[str], data: bytes) -> SmtpOutcome:
         """``sender`` is the return path, empty for none; ``data`` a letter as ``written``."""

@@ -31,9 +31,9 @@ from channels.email.ways.account import account
 from channels.email.ways.getting import getter
 from channels.email.ways.imap import Mailbox
 from channels.email.ways.listener import Listener
-from channels.email.ways.names import resolver
 from channels.email.ways.since import since
 from channels.email.ways.taking import Taken
+from channels.email.ways.txt import resolver
 from channels.email.writing.tokens import Keys, is_loop_mark, original
 from channels.protocol import Card, ChannelContext, Person, TurnStream
 from gateway.engine.errors import GatewayError, StoreUnavailableError
@@ -43,6 +43,7 @@ from gateway.engine.limits import Clock
 from gateway.engine.ports import Prepared, Preparer, Preparing
 from gateway.engine.steps.tasks import Tasks
 from gateway.engine.tool import Tool
+from gateway.log import wordless
 from gateway.outbox.tools import attach_file
 
 __all__ = ["EmailChannel"]
@@ -173,8 +174,8 @@ class EmailChannel:
                 self._reads = True
                 try:
                     await self._reading(mailbox, ctx, name)
-                except Exception:  # or nobody would look after it until the next start
-                    log.exception("email: looking after the mailbox stumbled")
+                except Exception as error:  # noqa: BLE001 - or nobody would look after it any more
+                    log.error("email: looking after the mailbox broke: %s", wordless(error))  # noqa: TRY400
                 finally:
                     self._reads = False
                     with suppress(GatewayError):

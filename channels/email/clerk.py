@@ -89,7 +89,7 @@ def _judged(looked: Looked) -> tuple[str, str, str]:
     """The verdict that would be written, its rule, and why in words where the rule alone doesn't tell. A
     budget isn't spent, and so not asked."""
     if looked.failed is not None:
-        return "automated_mail", "bounce" if looked.failed.failed else "delayed", ""
+        return "automated_mail", looked.failed.rule, ""
     if looked.colleague:
         return "not_addressed", "colleague-answered", ""
     parsed = looked.parsed

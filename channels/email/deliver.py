@@ -19,7 +19,7 @@ from channels.email.api import Accepted, Later, Refused, SmtpOutcome, Submission
 from channels.email.deciding.door import Door
 from channels.email.threads import places
 from channels.email.threads.book import Book
-from channels.email.writing.letter import LetterError
+from channels.email.writing.letter import File, LetterError
 from channels.protocol import CARD, QUEUED, ChannelContext, Journal, Sealer, TurnStream, TurnView
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import JsonObject, Millis
@@ -41,13 +41,14 @@ process can't be counted afterwards."""
 
 @struct(frozen=True, slots=True)
 class _Due:
-    """A letter that is owed. ``occasion`` tells it from the others of its turn, ``link`` is the hash of the one
-    in it."""
+    """A letter that is owed. ``occasion`` tells it from the others of its turn. ``note`` is kept with its part:
+    the hash of the link in a card's letter, how many files of the turn went by now in another."""
 
     occasion: str
     text: str
     end: int
-    link: str = ""
+    files: tuple[File, ...] = ()
+    note: str = ""
 
 
 class Post:
@@ -72,11 +73,13 @@ class Post:
         target = read_target(reply, self.office.keys, opening=str(reply.get("in_reply_to")))
         if target is None or not words.strip():
             return
-        letter = self.office.letter(target, words, turn_id="said", part=1, at=at)
+        about = f"said:{target.in_reply_to}"  # or its id would be that of another said letter
+        letter = self.office.letter(target, words, turn_id=about, part=1, at=at)
         sender = self.office.bounces_to(target.conversation, 0)
         outcome = await self.send(sender, target.address, letter.raw)
         if not isinstance(outcome, Accepted):
-            log.info("email: a correspondent wasn't told something: %s", outcome.why)
+            # Not the server's words: they may name whom it was for.
+            log.info("email: a correspondent wasn't told something (%s)", type(outcome).__name__)
 
 
 async def deliver(events: TurnStream, delivery: Delivery, ctx: ChannelContext, post: Post) -> None:
@@ -131,14 +134,17 @@ class _Work:
         sent = [part for part in self.journal.parts if part.state == "final"]
         told = max((part.end for part in sent), default=0)
         fresh, end = story.text[told:].strip(), len(story.text)
+        files = _files(story, max((int(part.extra or 0) for part in sent), default=0))
+        note = str(len(story.files)) if story.files else ""
         if view.state == "suspended":
-            if not fresh and sent:
+            if not fresh and not files and sent:
                 return None  # they know that somebody is waited for
             text = f"{fresh}\n\n{WAITING}" if fresh else WAITING
-            return self._unless_sent(_Due(",".join(story.waits) or "waits", text, end))
-        last = closing(view, said=bool(sent) or bool(fresh))
+            occasion = ",".join(story.waits) or "waits"
+            return self._unless_sent(_Due(occasion, text, end, files, note))
+        last = closing(view, said=bool(sent) or bool(fresh) or bool(files))
         text = "\n\n".join(part for part in (fresh, last) if part)
-        return self._unless_sent(_Due("end", text, end)) if text else None
+        return self._unless_sent(_Due("end", text, end, files, note)) if text or files else None
 
     def _unless_sent(self, due: _Due) -> _Due | None:
         done = any(
@@ -169,7 +175,7 @@ class _Work:
                 view = await self.ctx.turn(self.delivery)
                 made = await self.post.door.letter(card, view, target.address, self.ctx)
                 asking = replace(target, subject=made.subject)
-                last = await self._write(_Due("card", made.text, 0, made.link), asking)
+                last = await self._write(_Due("card", made.text, 0, note=made.link), asking)
             await self._hand_over(self._opening(last), target)
         return await self.settle("resting", satisfied)
 
@@ -213,6 +219,7 @@ class _Work:
                 part=number,
                 at=self.ctx.clock.now(),
                 earlier=[part.nonce for part in self.journal.parts if part.state == "final"],
+                files=due.files,
             )
         except LetterError as error:
             raise Undeliverable("unwritable", str(error)) from error
@@ -225,7 +232,7 @@ class _Work:
             end=due.end,
             acked=due.end,
             hash=due.occasion,
-            extra=due.link or None,
+            extra=due.note or None,
             opened_at=self.ctx.clock.now(),
         )
         await self.ctx.ledger.keep_file(
@@ -326,6 +333,14 @@ def _routed(delivery: Delivery) -> bool:
 def _not_there(part: Part) -> Part:
     """This time doesn't count."""
     return replace(part, state="gone", ref=None, attempt=part.attempt - 1)
+
+
+def _files(story: Story, told: int) -> tuple[File, ...]:
+    """Those that haven't gone yet."""
+    return tuple(
+        File(name=one.name, media_type="text/plain", content=one.text.encode("utf-8", "replace"))
+        for one in story.files[told:]
+    )
 
 
 def _kept(part: Part) -> str:

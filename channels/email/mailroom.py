@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -19,28 +20,31 @@ from channels.contract import Control, Ignored, Inbound, Parsed, Place, Verdict
 from channels.email.deciding.links import Links, brought_back
 from channels.email.identity.attest import Trust, attest
 from channels.email.identity.dkim import Signed
-from channels.email.identity.recipients import addresses
-from channels.email.mail import RawMail
+from channels.email.identity.recipients import listed
+from channels.email.mail import Mail, RawMail
 from channels.email.mime.read import read
 from channels.email.parse import Opened, event_id, in_place_of, parse
-from channels.email.policy import EmailRules
-from channels.email.reading.automated import Own, classify
+from channels.email.policy import DAY, EmailRules
+from channels.email.reading.automated import Noise, Own, classify
 from channels.email.reading.bounce import Bounce, bounce
 from channels.email.reading.reply import extract
 from channels.email.render import MARKER
 from channels.email.threads import places
 from channels.email.threads.book import Book
-from channels.email.threads.contents import content_id
+from channels.email.threads.contents import content_id, copy_id
 from channels.email.threads.conversation import Conversation, Hint, Joined, join
 from channels.email.threads.shelf import Shelf
 from channels.email.ways.taking import MAX_MAIL as MOST
 from channels.email.ways.taking import Taken
 from channels.email.writing.tokens import Keys, bounced, conversation_id, holder, original, threads
-from gateway.engine.errors import StoreUnavailableError
+from gateway.engine.errors import DuplicateClaimError, StoreUnavailableError
 from gateway.engine.kinds import Speaker
 from gateway.engine.ledger import Asked, Ledger
 from gateway.engine.limits import Clock
 from gateway.engine.struct import replace, struct
+from gateway.intake.keys import claims
+from gateway.intake.rules import MEANING
+from gateway.log import wordless
 
 __all__ = ["Around", "Desk", "Looked", "Mailroom"]
 
@@ -121,20 +125,24 @@ class Mailroom:
         if handed is None:
             return None
         opened = await self._opened(handed, content)
-        joined = await self._joined(opened, handed)
+        joined = await self._joined(opened)
         parsed = parse(opened, joined, self._desk.rules, admitted=True)
         await self._known(parsed, joined)
         return parsed if isinstance(parsed, Inbound) else None
 
     async def look(self, content: str) -> Looked | None:
         """A mail that is kept, read again and judged by what the books say now; nothing follows from it.
-        ``None`` without such a mail. Raises ``StoreUnavailableError``."""
+        ``None`` without such a mail, or if it can't be read. Raises ``StoreUnavailableError``."""
         handed = await self.shelf.find(content)
-        if handed is None:
+        if handed is None or await self.shelf.tries(content) >= TRIES:
             return None
-        opened = await self._opened(handed, content)
+        try:
+            opened = await self._opened(handed, content)
+        except Exception as error:  # noqa: BLE001 - as its verdict says
+            log.info("email: mail %s can't be read: %s", content, wordless(error))
+            return None
         failed = await asyncio.to_thread(bounce, handed.raw, opened.mail)
-        joined = await self._joined(opened, handed)
+        joined = await self._joined(opened)
         return Looked(
             handed=handed,
             opened=opened,
@@ -151,9 +159,9 @@ class Mailroom:
             taken = await self._take(content, handed)
         except StoreUnavailableError:
             raise
-        except Exception:
+        except Exception as error:  # noqa: BLE001 - one mail's fault must not stop the box
             self._broke[content] += 1
-            log.exception("email: mail %s can't be taken", content)
+            log.error("email: mail %s can't be taken: %s", content, wordless(error))  # noqa: TRY400
             if self._broke[content] < TRIES:
                 return "again"
             await self._ctx.receive(_unread(content, self._desk.mailbox, "unreadable-mail"))
@@ -170,7 +178,7 @@ class Mailroom:
         try:
             opened = await self._opened(handed, content)
         except Exception as error:  # noqa: BLE001 - one mail's fault must not stop the box
-            log.error("email: mail %s can't be read: %s", content, type(error).__name__)  # noqa: TRY400
+            log.error("email: mail %s can't be read: %s", content, wordless(error))  # noqa: TRY400
             await self._ctx.receive(_unread(content, self._desk.mailbox, "unreadable-mail"))
             return "quarantine"
         if before:
@@ -179,11 +187,13 @@ class Mailroom:
         ended = await asyncio.to_thread(brought_back, handed.raw, opened.mail.text)
         await Links(self._ledger).end(ended)
         if (failed := await asyncio.to_thread(bounce, handed.raw, opened.mail)) is not None:
-            return await self._bounced(opened, handed, failed)
-        joined = await self._joined(opened, handed)
+            return await self._bounced(opened, failed)
+        joined = await self._joined(opened)
         if await self._answered_by_colleague(opened, joined):
             return "done"
         parsed = parse(opened, joined, self._desk.rules)
+        if isinstance(parsed, Ignored) and parsed.say is not None:
+            parsed = await self._told_once(parsed)
         await self._known(parsed, joined)
         await self._ctx.receive(parsed)
         return "done"
@@ -197,37 +207,40 @@ class Mailroom:
         if handed.whole is not None:
             mail = replace(mail, over=f"it has {handed.whole >> 20} MiB, and I read {MOST >> 20}")
         desk = self._desk
+        # As of when it came: what lies for a while isn't a replay.
+        known = attest(mail, handed, desk.trust, handed.at, signed)
+        named = tuple(dict.fromkeys(_named(mail, handed)))
+        author = "" if known.author is None else known.author.address
+        once = handed.way == "webhook" and handed.way_id
         return Opened(
             content=content,
             mailbox=desk.mailbox,
             mail=mail,
-            # As of when it came: what lies for a while isn't a replay.
-            attestation=attest(mail, handed, desk.trust, handed.at, signed),
+            attestation=known,
             extract=extract(mail.text, mail.quote_at, MARKER, mail.subject),
-            noise=classify(mail, handed, desk.own),
-            way_key=f"email:way:{handed.way_id}" if handed.way == "webhook" else "",
+            noise=classify(mail, handed, desk.own) or _to_bounces(named, desk.keys),
+            copy=copy_id(handed.raw, mail.message_id, author, known.level),
+            way_key=f"email:way:{handed.way_id}" if once else "",
+            named=named,
             at=handed.at,
         )
 
     # -- where it belongs ----------------------------------------------------------------------------
-    async def _joined(self, opened: Opened, handed: RawMail) -> Joined:
+    async def _joined(self, opened: Opened) -> Joined:
         desk, known = self._desk, opened.attestation
         own = conversation_id(desk.keys, opened.content)
         fresh = Conversation(id=own, session=places.session(desk.mailbox, own))
-        return join(known.author, known.level, await self._hints(opened, handed), fresh)
+        return join(known.author, known.level, await self._hints(opened), fresh)
 
-    async def _hints(self, opened: Opened, handed: RawMail) -> tuple[Hint, ...]:
+    async def _hints(self, opened: Opened) -> tuple[Hint, ...]:
         keys, mail = self._desk.keys, opened.mail
-        named = dict.fromkeys(self._named(opened, handed))
-        by_token = {at: token for at in named if (token := threads(keys, at)) is not None}
+        tokens = ((token, at) for at in opened.named if (token := threads(keys, at)) is not None)
+        by_token = list(islice(tokens, MOST_HINTS))
         cited = [*mail.in_reply_to, *reversed(mail.references)][:MOST_HINTS]
         ours = [mark.conversation for one in cited if (mark := original(keys, one)) is not None]
         theirs = await self._of_theirs(opened, cited)
         found: dict[str, Hint] = {}
-        for token, at in [
-            *((token, at) for at, token in by_token.items()),
-            *((one, "") for one in (*ours, *theirs)),
-        ]:
+        for token, at in [*by_token, *((one, "") for one in (*ours, *theirs))]:
             if token in found:
                 continue
             conversation = await self.book.find(token)
@@ -236,16 +249,6 @@ class Mailroom:
             given = holder(keys, at, conversation.people) if at else None
             found[token] = Hint(conversation=conversation, given=given or "")
         return tuple(found.values())
-
-    def _named(self, opened: Opened, handed: RawMail) -> list[str]:
-        """To whom it came, as far as anybody says."""
-        mail = opened.mail
-        fields = [
-            field
-            for name in ("delivered-to", "x-original-to", "to", "cc")
-            for field in mail.all(name)
-        ]
-        return [*handed.envelope_to, *(at for field in fields for at in addresses(field.value))]
 
     async def _of_theirs(self, opened: Opened, cited: list[str]) -> list[str]:
         """Conversations of mails that we were sent, by the ids that this one answers."""
@@ -265,6 +268,16 @@ class Mailroom:
         if isinstance(parsed, Inbound) and not parsed.doubt and parsed.speaker.tenant:
             address = parsed.speaker.id.removeprefix("email:")
             await self.book.add(joined.conversation, joined.session, address)
+
+    async def _told_once(self, parsed: Ignored) -> Ignored:
+        """What isn't let in spends no budget, and a program may write it: whoever did is told once a day."""
+        now = self._ctx.clock.now()
+        key = f"email:{self._desk.mailbox}:told:{parsed.speaker}:{now // DAY}"
+        try:
+            await self._ledger.note(claims([key], now))
+        except DuplicateClaimError:
+            return replace(parsed, say=None)
+        return parsed
 
     # -- colleagues ----------------------------------------------------------------------------------
     async def _answered_by_colleague(self, opened: Opened, joined: Joined) -> bool:
@@ -287,29 +300,22 @@ class Mailroom:
         if author.domain not in self._desk.rules.colleagues or joined.how == "known":
             return None
         found = await self.book.find(joined.link or joined.conversation)
-        told = {
-            at for name in ("to", "cc") for f in opened.mail.all(name) for at in addresses(f.value)
-        }
+        told = {*listed(opened.mail.fields, "to", "cc")}
         return None if found is None or told.isdisjoint(found.people) else found
 
     # -- bounces -------------------------------------------------------------------------------------
-    async def _bounced(self, opened: Opened, handed: RawMail, failed: Bounce) -> Taken:
-        found = await self._about(handed, failed)
-        if failed.action not in {"failed", "delayed"}:
-            why = "it tells that a mail of ours arrived"
-            await self._ctx.receive(in_place_of(opened, "automated_mail", "receipt", why))
-            return "done"
+    async def _bounced(self, opened: Opened, failed: Bounce) -> Taken:
+        found = await self._about(opened, failed)
         if found is not None and failed.failed:
             told = f"bounced: {failed.recipient or 'the mailbox'} refused it: {failed.said}"
             before = await self._ledger.fail(*found, told)
             if before in {"due", "sending"}:
                 return "again"  # another mail of the same answer is on its way
-        rule = "bounce" if failed.failed else "delayed"
-        why = "it tells that a mail of ours didn't arrive" if failed.failed else "ours is late"
-        await self._ctx.receive(in_place_of(opened, "automated_mail", rule, why))
+        rule = failed.rule
+        await self._ctx.receive(in_place_of(opened, "automated_mail", rule, MEANING[rule]))
         return "done"
 
-    async def _about(self, handed: RawMail, failed: Bounce) -> tuple[int, int] | None:
+    async def _about(self, opened: Opened, failed: Bounce) -> tuple[int, int] | None:
         """The delivery and its part."""
         keys, mailbox = self._desk.keys, self._desk.mailbox
         for one in failed.message_ids:
@@ -319,12 +325,25 @@ class Mailroom:
             if (row := await self._ledger.shown_at("email", ref)) is not None:
                 number = next((part.n for part in row.parts if part.ref == ref), 0)
                 return row.id, number
-        for at in handed.envelope_to:
+        for at in opened.named:
             if (about := bounced(keys, at)) is not None:
                 row = await self._ledger.delivery(about[1])
                 if row is not None and row.source == "email" and row.parts:
                     return row.id, row.parts[-1].n
         return None
+
+
+def _named(mail: Mail, handed: RawMail) -> list[str]:
+    """To whom it came, as far as anybody says."""
+    names = ("delivered-to", "x-original-to", "to", "cc")
+    return [*handed.envelope_to, *listed(mail.fields, *names)]
+
+
+def _to_bounces(named: tuple[str, ...], keys: Keys) -> Noise | None:
+    """Programs answer the return path (RFC 3834 section 4), which people don't see."""
+    if not any(bounced(keys, at) for at in named):
+        return None
+    return Noise("automated_mail", "return-path", MEANING["return-path"])
 
 
 def _unread(content: str, mailbox: str, rule: str) -> Ignored:
@@ -341,5 +360,7 @@ def _stop(opened: Opened, found: Conversation) -> Control:
     event = f"{event_id(opened.content)}:stop"
     place = Place(key=places.mail(opened.mailbox, opened.content), session=found.session)
     author = opened.attestation.author
-    by = None if author is None else Speaker(f"email:{author.address}", level="domain")
+    by = None
+    if author is not None:
+        by = Speaker(f"email:{author.address}", tenant=author.domain, level="domain")
     return Control(event_id=event, keys=(event,), kind="stop", place=place, by=by, reply={})

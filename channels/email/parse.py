@@ -18,6 +18,8 @@ MOST_TEXT = 100_000
 MOST_HISTORY = 20_000
 """Characters of a mail, and of what it quotes, that the agent reads."""
 MOST_SUBJECT = 300
+MOST_FILES, MOST_NOTES = 100, 20
+"""Of what is listed: thousands of parts make a mail that no turn may begin with."""
 TAKEN_OVER = "taken-over"
 STRANGER = "stranger"
 UNREADABLE_AUTHOR = "unreadable-author"
@@ -26,8 +28,9 @@ UNATTESTED = "unattested"
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """All that is known of a mail by itself. ``content`` is its id, ``way_key`` a key that its way may be
-    used once with."""
+    """All that is known of a mail by itself. ``content`` is its id, ``copy`` what it shares with copies of it,
+    ``way_key`` a key that its way may be used once with. ``named``: to whom it came, as far as anybody
+    says."""
 
     content: str
     mailbox: str
@@ -35,7 +38,9 @@ class Opened:
     attestation: Attestation
     extract: Extract
     noise: Noise | None = None
+    copy: str = ""
     way_key: str = ""
+    named: tuple[str, ...] = ()
     at: Millis
 
 
@@ -68,9 +73,14 @@ def in_place_of(
         reason=reason,
         place=places.mail(opened.mailbox, opened.content),
         speaker=None if author is None else f"email:{author.address}",
-        say=say if known.level != "none" else None,  # else somebody may be told who never wrote
+        say=say if _vouched(known) else None,  # else somebody may be told who never wrote
         reply=_target(opened, ""),
     )
+
+
+def _vouched(known: Attestation) -> bool:
+    """Also where nothing but its size speaks against the author of a mail."""
+    return known.level != "none" or {word for word, _ in known.reasons} == {"too_big"}
 
 
 def event_id(content: str) -> str:
@@ -97,17 +107,20 @@ def _inbound(
     known, mail, author = opened.attestation, opened.mail, opened.attestation.author
     address = author.address if author is not None else ""
     post = places.mail(opened.mailbox, opened.content)
+    copy = places.copy(opened.mailbox, opened.copy) if opened.copy else ""
+    vouched = known.level != "none" or joined.how == "known"
     spends = (
-        budgets(rules, opened.mailbox, here, address, opened.extract.new)
+        budgets(rules, opened.mailbox, here, address, opened.extract.new, vouched=vouched)
         if address and not admitted
         else ()
     )
     kept: JsonObject | None = None
     if mail.attachments:
-        kept = {"content": opened.content, "files": [_file(one) for one in mail.attachments]}
+        files: list[Json] = [_file(one) for one in mail.attachments[:MOST_FILES]]
+        kept = {"content": opened.content, "files": files}
     return Inbound(
         event_id=event_id(opened.content),
-        keys=(post, *([opened.way_key] if opened.way_key else [])),
+        keys=(post, *(key for key in (copy, opened.way_key) if key)),
         post=post,
         turn_id=post,
         place=Place(key=post, session=joined.session),
@@ -137,8 +150,10 @@ def _words(opened: Opened, joined: Joined) -> str:
     if joined.how != "known" and extract.rest.strip():
         parts += ["Quoted below it:", extract.rest[:MOST_HISTORY].strip()]
     if mail.attachments:
-        parts.append("\n".join(["Attached:", *map(_listed, mail.attachments)]))
-    parts += mail.notes
+        more = len(mail.attachments) - MOST_FILES
+        listed = [_listed(one) for one in mail.attachments[:MOST_FILES]]
+        parts.append("\n".join(["Attached:", *listed, *([f"- and {more} more"] * (more > 0))]))
+    parts += mail.notes[:MOST_NOTES]
     if mail.hidden.strip():
         parts.append(
             "(The mail also holds text that its reader wouldn't see. It is left out here.)"

@@ -10,10 +10,12 @@ import hashlib
 from typing import Literal
 
 from channels.contract import Budget
+from channels.email.identity.domains import organisation
+from channels.email.identity.recipients import bare
 from gateway.engine.kinds import Millis
 from gateway.engine.struct import struct
 
-__all__ = ["EmailRules", "budgets"]
+__all__ = ["DAY", "EmailRules", "budgets"]
 
 HOUR = Millis(3_600_000)
 DAY = Millis(24 * HOUR)
@@ -24,7 +26,7 @@ SHORT = 30
 @struct(frozen=True, slots=True, kw_only=True)
 class EmailRules:
     """``per_thread`` mails of one sender in one conversation are answered in an hour, ``per_sender`` in a day,
-    ``per_domain`` of all senders of one domain in a day. ``colleagues`` are domains whose people take a
+    ``per_domain`` of all senders of one organisation's domains in a day. ``colleagues`` are domains whose people take a
     conversation over by answering in it. ``machines`` are addresses whose automated mail is read and never
     answered. ``unattested``: what becomes of mail whose author nobody vouches for."""
 
@@ -37,11 +39,14 @@ class EmailRules:
 
 
 def budgets(
-    rules: EmailRules, mailbox: str, conversation: str, address: str, text: str
+    rules: EmailRules, mailbox: str, conversation: str, address: str, text: str, *, vouched: bool
 ) -> tuple[Budget, ...]:
-    """What a mail of this sender counts against."""
-    home = f"email:{mailbox}"
-    domain = address.rpartition("@")[2]
+    """What a mail of this sender counts against. ``vouched``: their domain or our token speaks for them.
+    Others, who may be anybody under this name, spend budgets of their own and not this person's."""
+    home = f"email:{mailbox}" if vouched else f"email:{mailbox}:unvouched"
+    address = bare(address)
+    host = address.rpartition("@")[2]
+    domain = organisation(host) or host
     counted = [
         Budget(key=f"{home}:thread:{conversation}:{address}", most=rules.per_thread, window=HOUR),
         Budget(key=f"{home}:sender:{address}", most=rules.per_sender, window=DAY),

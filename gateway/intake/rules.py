@@ -75,6 +75,7 @@ MEANING: Mapping[str, str] = {
     "own-loop-mark": "its X-Loop names us: it has been here before",
     "auto-submitted": "its Auto-Submitted says that a program wrote it",
     "report": "it is a report about another mail, such as a bounce or a receipt",
+    "return-path": "it was written to the return path of a letter of ours, which programs answer",
     "null-return-path": "its return path is empty, so nobody wants an answer to it",
     "precedence": "its Precedence is that of bulk, list or automatic mail",
     "list": "a mailing list or a newsletter sent it",

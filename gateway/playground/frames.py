@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-__all__ = ["Frames"]
+__all__ = ["Frames", "changes"]
+
+LOOK_EVERY = 1.0
+"""Seconds after which a reader's page is compared though nothing stirred outside: turns go on, too."""
+SETTLE = 0.04
+"""Seconds in which changes are gathered before they are sent."""
+
+
+async def changes(
+    watchers: list[Callable[[], None]], drawn: Callable[[], Awaitable[bytes]]
+) -> AsyncIterator[bytes]:
+    """What a page has to be sent, whenever something of it changed. ``watchers`` are told of what stirs."""
+    stirred = asyncio.Event()
+    watchers.append(stirred.set)
+    try:
+        while True:
+            stirred.clear()
+            if changed := await drawn():
+                yield changed
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_EVERY):
+                    await stirred.wait()
+            await asyncio.sleep(SETTLE)
+    finally:
+        watchers.remove(stirred.set)
 
 
 @dataclass(slots=True)

@@ -6,9 +6,6 @@ sends it beside the page, asks for JSON, and is told what to show.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +20,7 @@ from gateway.playground.board import PARTS, Board, planned
 from gateway.playground.desk import Desk
 from gateway.playground.doors import HOME, door, place_of
 from gateway.playground.faults import MENU
+from gateway.playground.frames import changes
 from gateway.playground.guard import guarded, read
 from gateway.playground.office import Office
 from gateway.playground.screen import Place, look, names
@@ -36,10 +34,6 @@ TRIES = {
     )
 }
 """What the demo's agent can be asked. Any other is greeted."""
-LOOK_EVERY = 1.0
-"""Seconds after which a reader's page is compared though nothing stirred in Slack: turns go on, too."""
-SETTLE = 0.04
-"""Seconds in which changes are gathered before they are sent."""
 
 add_room("playground", Path(__file__).parent)
 
@@ -90,25 +84,15 @@ class Site:
     async def live(self, request: web.Request) -> web.StreamResponse:
         """The page as it changes: all of it first, whatever the reader had seen before."""
         at = place_of(self.office, request.query)
-        return await send(self.api, request, self._changes(at), {})
+        board = Board(at)
 
-    async def _changes(self, at: Place) -> AsyncIterator[bytes]:
-        board, stirred = Board(at), asyncio.Event()
-        watchers = self.office.slack.journal.watchers
-        watchers.append(stirred.set)
-        try:
-            while True:
-                stirred.clear()
-                steps = await beside(self.api, at)
-                drafts, mistakes = self.desk.draft(at), self.api.mistakes
-                if changed := b"".join(board.changes(look(at), steps, drafts, mistakes)):
-                    yield changed
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_EVERY):
-                        await stirred.wait()
-                await asyncio.sleep(SETTLE)
-        finally:
-            watchers.remove(stirred.set)
+        async def drawn() -> bytes:
+            steps = await beside(self.api, at)
+            drafts, mistakes = self.desk.draft(at), self.api.mistakes
+            return b"".join(board.changes(look(at), steps, drafts, mistakes))
+
+        stream = changes(self.office.slack.journal.watchers, drawn)
+        return await send(self.api, request, stream, {})
 
     # -- acting ------------------------------------------------------------------------------------
     async def act(self, request: web.Request) -> web.StreamResponse:

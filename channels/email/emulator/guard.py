@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 
 from gateway.engine.errors import ConfigError
+from gateway.values import is_loopback
 
 PASSWORD_PREFIX = "emulated-"  # noqa: S105 - says that it is none
 
 
 def refuse_real(host: str, beside: Mapping[str, str]) -> None:
     """Raise ``ConfigError`` for an address that others reach, or a secret that isn't the emulator's."""
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise ConfigError(
             f"the mail server for trying things out would listen on {host}, where others could reach it",
             fix="let it listen on 127.0.0.1",
@@ -23,12 +23,3 @@ def refuse_real(host: str, beside: Mapping[str, str]) -> None:
                 f"{name} is a real mailbox's, and the mail server for trying things out doesn't run beside one",
                 fix=f"take {name} out of the environment, .env and gateway.toml",
             )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

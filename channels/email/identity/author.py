@@ -15,6 +15,7 @@ from typing import Final
 from channels.email.identity import looks
 from channels.email.identity.domains import a_label
 from channels.email.identity.scan import Scanner, Unreadable, unfolded
+from channels.email.identity.trust import Reason
 from channels.email.identity.zone import named
 from channels.email.mail import Author, Mail
 from channels.email.mime.headers import decoded
@@ -32,8 +33,6 @@ _WORD: Final = _ATEXT | {"."}
 """A phrase may hold dots, as in an initial (RFC 5322 §4.1, ``obs-phrase``)."""
 _STOPS: Final = frozenset('<>()[]:;@\\,"')
 _ANGLES: Final = frozenset("<>")
-
-Reason = tuple[str, str]
 
 
 @struct(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from channels.email.identity.scan import Scanner, Unreadable, unfolded
 from channels.email.identity.zone import named
 from channels.email.mail import Field
 
-__all__ = ["addresses", "bare", "elsewhere", "naming"]
+__all__ = ["addresses", "bare", "elsewhere", "listed", "naming"]
 
 MAX_RECIPIENTS: Final = 500
 _STOPS: Final = frozenset('<>(),;:"')
@@ -26,6 +26,13 @@ def addresses(value: bytes) -> tuple[str, ...]:
     return tuple(found)
 
 
+def listed(fields: tuple[Field, ...], *names: str) -> Iterator[str]:
+    """The plain addresses in all fields of these names, name by name."""
+    for name in names:
+        for field in named(fields, name):
+            yield from addresses(field.value)
+
+
 def bare(plussed: str) -> str:
     """An address without its plus part."""
     local, at, domain = plussed.lower().rpartition("@")
@@ -35,9 +42,7 @@ def bare(plussed: str) -> str:
 def naming(fields: tuple[Field, ...], ours: frozenset[str]) -> str:
     """The field that names one of us, ``to`` or ``cc``; empty without one. ``ours`` are bare."""
     for name in ("to", "cc"):
-        if any(
-            bare(one) in ours for field in named(fields, name) for one in addresses(field.value)
-        ):
+        if any(bare(one) in ours for one in listed(fields, name)):
             return name
     return ""
 
@@ -46,15 +51,7 @@ def elsewhere(fields: tuple[Field, ...], envelope: tuple[str, ...], ours: frozen
     """Whether it was delivered to an address of ours with a plus part that the mail itself doesn't name:
     somebody sent a copy of it into another conversation."""
     tokens = {one.lower() for one in envelope if bare(one) in ours and bare(one) != one.lower()}
-    if not tokens:
-        return False
-    told = {
-        one
-        for name in ("to", "cc")
-        for field in named(fields, name)
-        for one in addresses(field.value)
-    }
-    return not tokens <= told
+    return bool(tokens) and not tokens <= {*listed(fields, "to", "cc")}
 
 
 def _addresses(scan: Scanner) -> Iterator[str]:

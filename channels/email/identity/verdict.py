@@ -30,9 +30,9 @@ class Found:
     reasons: tuple[Reason, ...] = ()
 
 
-def border(fields: tuple[Field, ...], trust: Trust, domain: str) -> Found:
+def border(fields: tuple[Field, ...], trust: Trust, domain: str, *, direct: bool = False) -> Found:
     server = trust.authserv_id or trust.border_host or "our border"
-    lines = zone(fields, trust.border_host, gmail=trust.gmail_profile)
+    lines = zone(fields, trust.border_host, gmail=trust.gmail_profile, direct=direct)
     if lines.why:
         return _not(lines.why, _WHY[lines.why].format(trust.border_host))
     try:

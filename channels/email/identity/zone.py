@@ -46,9 +46,12 @@ def named(fields: tuple[Field, ...], name: str) -> tuple[Field, ...]:
     return tuple(field for field in fields if field.name.strip().lower() == name)
 
 
-def zone(fields: tuple[Field, ...], border: str | None, *, gmail: bool) -> Zone:
+def zone(
+    fields: tuple[Field, ...], border: str | None, *, gmail: bool, direct: bool = False
+) -> Zone:
     """``border`` is the host whose ``Received`` to look for. ``gmail``: it writes its results below that
-    line, the first of them, before any older ``Received``."""
+    line, the first of them, before any older ``Received``. ``direct``: the mail came from that host by no
+    other, so that its line is the first; below anybody else's, the sender may have written one."""
     if not border:
         return Zone(why="border_not_set")
     mine: list[Field] = []
@@ -66,6 +69,8 @@ def zone(fields: tuple[Field, ...], border: str | None, *, gmail: bool) -> Zone:
         if below(hop.by, border) and not hop.protocol.startswith(("lmtp", "utf8lmtp")):
             rest = fields[place + 1 :] if gmail else ()
             return _ended(mine, place, field, rest)
+        if direct and not below(hop.by, border):
+            return Zone(why="border_missing")
     return Zone(why="border_missing")
 
 

@@ -171,7 +171,8 @@ def ids(value: bytes) -> tuple[str, ...]:
 
 
 def _printable(value: str) -> str:
-    """Bytes above 127 are letters of an id, but for the control characters among them."""
+    """Bytes above 127 are letters of an id, but for the control characters among them; a tab is of a fold."""
+    value = value.replace("\t", "")
     return value if value.isascii() else "".join(c for c in value if not "\x7f" <= c < "\xa0")
 
 

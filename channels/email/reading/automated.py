@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Literal
 
+from channels.email.identity.recipients import bare
 from channels.email.mail import Mail, RawMail
 from channels.email.mime import headers, params
-from channels.email.reading.senders import is_mailer, is_nobody, plain, senders
+from channels.email.reading.senders import is_mailer, is_nobody, senders
 from gateway.engine.struct import struct
 from gateway.intake.rules import MEANING
 
@@ -89,10 +90,10 @@ def _ours(mail: Mail, own: Own, by: tuple[str, ...]) -> Noise | None:
         return Noise("own_echo", "own-mail", MEANING["own-mail"])
     if _our_id(mail, own):
         return Noise("own_echo", "own-id", MEANING["own-id"])
-    addresses = frozenset(plain(one) for one in own.addresses)
-    if any(plain(one) in addresses for one in by):
+    addresses = frozenset(bare(one) for one in own.addresses)
+    if any(bare(one) in addresses for one in by):
         return Noise("own_echo", "own-address", MEANING["own-address"])
-    marks = {plain(_value(one).strip("<>")) for one in _values(mail, "x-loop")}
+    marks = {bare(_value(one).strip("<> ")) for one in _values(mail, "x-loop")}
     if marks & {*addresses, own.domain.lower()} - {""}:
         return Noise("loop", "own-loop-mark", MEANING["own-loop-mark"])
     return None
@@ -106,7 +107,7 @@ def _our_id(mail: Mail, own: Own) -> bool:
         own.is_ours(form)
         for one in dict.fromkeys(given)
         if one
-        for form in dict.fromkeys((one, one.lower(), f"<{plain(one.strip('<>'))}>"))
+        for form in dict.fromkeys((one, one.lower(), f"<{bare(one.strip('<>'))}>"))
     )
 
 
@@ -261,7 +262,7 @@ def _read(by: tuple[str, ...], own: Own) -> bool:
     """Whether the operator named everybody who is said to have sent it."""
     named = {one.lower() for one in own.machines}
     return bool(by) and all(
-        one in named or plain(one) in named or f"@{one.rpartition('@')[2]}" in named for one in by
+        one in named or bare(one) in named or f"@{one.rpartition('@')[2]}" in named for one in by
     )
 
 

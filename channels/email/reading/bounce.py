@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from channels.email.identity.recipients import bare
 from channels.email.mail import Field, Mail
 from channels.email.mime import clean, headers, params, transfer
 from channels.email.mime.limits import OverLimitError
 from channels.email.mime.parts import Part, walk
-from channels.email.reading.senders import addresses, is_mailer, plain, senders
+from channels.email.reading.senders import addresses, is_mailer, senders
 from gateway.engine.struct import struct
 
 __all__ = ["Action", "Bounce", "Refusal", "bounce"]
@@ -42,12 +43,10 @@ class Refusal:
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Bounce:
-    """``message_ids``: the mails it may be about, the likeliest first, as they came. ``report``: it is one
-    that programs read, not just words."""
+    """``message_ids``: the mails it may be about, the likeliest first, as they came."""
 
     message_ids: tuple[str, ...]
     refusals: tuple[Refusal, ...]
-    report: bool
 
     @property
     def failed(self) -> bool:
@@ -71,6 +70,13 @@ class Bounce:
         return "failed" if self._first is None else self._first.action
 
     @property
+    def rule(self) -> Literal["bounce", "delayed", "receipt"]:
+        """What a mail is that tells this: ours was refused, is late, or arrived."""
+        if self.action not in {"failed", "delayed"}:
+            return "receipt"
+        return "bounce" if self.failed else "delayed"
+
+    @property
     def said(self) -> str:
         """Status and reason in one line."""
         first = self._first
@@ -88,11 +94,11 @@ def bounce(raw: bytes, mail: Mail) -> Bounce | None:
     if report is not None:
         refusals = _refusals(report.content()[:MOST_REPORT]) or (_told(mail),)
         ids = _returned(parts) or _named(raw[top.body : top.body + MOST_RETURNED])
-        return Bounce(message_ids=_ids(ids, mail), refusals=refusals, report=True)
+        return Bounce(message_ids=_ids(ids, mail), refusals=refusals)
     if not mailer or not _sounds(mail) or any(part.media_type in _RECEIPTS for part in parts):
         return None
     ids = _named(_body(raw, top)) or _named(mail.text[:MOST_RETURNED].encode("utf-8", "replace"))
-    return Bounce(message_ids=_ids(ids, mail), refusals=_all_told(mail), report=False)
+    return Bounce(message_ids=_ids(ids, mail), refusals=_all_told(mail))
 
 
 # -- the mail's parts ------------------------------------------------------------------------------
@@ -313,12 +319,12 @@ def _reason(words: str, status: str) -> str:
 
 def _addressed(mail: Mail) -> str:
     """The first address in the text that stands in a line by itself, as mail servers write it."""
-    by = {plain(one) for one in senders(mail)}
+    by = {bare(one) for one in senders(mail)}
     for line in mail.text[:MOST_TEXT].split("\n")[:400]:
         word = line[:320].strip().rstrip(":").strip("<>")
         if "@" in word[1:-1] and not any(letter.isspace() for letter in word):
             address = clean.line(word.lower())
-            if plain(address) not in by:
+            if bare(address) not in by:
                 return address
     return ""
 

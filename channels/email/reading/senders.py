@@ -3,9 +3,10 @@ spelling that the strict grammar of an identity refuses must be seen as well."""
 
 from __future__ import annotations
 
+from channels.email.identity.recipients import bare
 from channels.email.mail import Mail
 
-__all__ = ["addresses", "is_mailer", "is_nobody", "plain", "senders"]
+__all__ = ["addresses", "is_mailer", "is_nobody", "senders"]
 
 MOST = 20
 
@@ -30,12 +31,6 @@ def addresses(value: bytes) -> tuple[str, ...]:
     return tuple(one for one in found if "@" in one.strip("@"))[:MOST]
 
 
-def plain(address: str) -> str:
-    """In lower case and without what stands behind a plus."""
-    local, at, domain = address.strip().lower().rpartition("@")
-    return f"{local.partition('+')[0]}@{domain}" if at else domain
-
-
 def is_mailer(address: str) -> bool:
     """Whether it is a mail server that speaks."""
     return _local(address) in {"mailerdaemon", "mailerdeamon", "mdaemon"}
@@ -43,7 +38,7 @@ def is_mailer(address: str) -> bool:
 
 def is_nobody(address: str) -> bool:
     """Whether by its name nobody reads it: mail servers, lists' own addresses (RFC 2142), no-reply."""
-    given = plain(address).rpartition("@")[0]
+    given = bare(address).rpartition("@")[0]
     local = _local(address)
     return (
         is_mailer(address)
@@ -69,7 +64,7 @@ _NO_REPLY = (
 
 def _local(address: str) -> str:
     """Without the marks that it may be spelled with; all of a name that has no domain."""
-    local, _, name = plain(address).rpartition("@")
+    local, _, name = bare(address).rpartition("@")
     return (local or name).translate({ord(mark): None for mark in "-_."})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["mail", "message", "session"]
+__all__ = ["copy", "mail", "message", "session"]
 
 
 def session(mailbox: str, conversation: str) -> str:
@@ -15,6 +15,11 @@ def session(mailbox: str, conversation: str) -> str:
 def mail(mailbox: str, content: str) -> str:
     """The place that one mail is; not by its Message-ID, which somebody else's mail may have, too."""
     return f"email:{mailbox}:{content}"
+
+
+def copy(mailbox: str, shared: str) -> str:
+    """The key of all copies of one mail."""
+    return f"email:{mailbox}:copy:{shared}"
 
 
 def message(mailbox: str, message_id: str) -> str:

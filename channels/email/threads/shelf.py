@@ -36,10 +36,12 @@ class Shelf:
         await self._ledger.keep_file(row, handed.raw)
         before = await self._ledger.document(KIND, content)
         tries = 0 if before is None else int(str(before.body["tries"]))
+        # The bytes that stay are the first copy's, and so is the way that they came by.
+        body = _body(handed) if before is None else before.body
         made = Document(
             kind=KIND,
             key=content,
-            body=_body(handed, tries + 1),
+            body={**body, "tries": tries + 1},
             expires=Millis(self._clock.now() + KEPT),
         )
         await self._ledger.put_document(made, None if before is None else before.version)
@@ -57,6 +59,11 @@ class Shelf:
             )
             await self._ledger.put_document(made, before.version)
 
+    async def tries(self, content: str) -> int:
+        """How often its reading was begun and not ended, as far as is known."""
+        row = await self._ledger.document(KIND, content)
+        return 0 if row is None else int(str(row.body["tries"]))
+
     async def find(self, content: str) -> RawMail | None:
         raw = await self._ledger.file(_file(content))
         row = await self._ledger.document(KIND, content)
@@ -67,9 +74,8 @@ def _file(content: str) -> str:
     return f"mail:{content}"
 
 
-def _body(handed: RawMail, tries: int) -> JsonObject:
+def _body(handed: RawMail) -> JsonObject:
     return {
-        "tries": tries,
         "way": handed.way,
         "way_id": handed.way_id,
         "from": handed.envelope_from,

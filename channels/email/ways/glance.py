@@ -24,11 +24,9 @@ MOST_HEADER = 64 << 10
 @struct(frozen=True, slots=True, kw_only=True)
 class Glimpse:
     """``newest`` are the headers of the latest mails, the latest last, of those that wait and those that
-    were processed. ``waiting`` counts the former, ``quarantined`` what a person should look at."""
+    were processed. ``quarantined`` counts what a person should look at. ``moves``: the server can move mails."""
 
     moves: bool
-    idles: bool
-    waiting: int
     quarantined: int
     newest: tuple[bytes, ...]
 
@@ -43,13 +41,11 @@ class Glance(Wire):
         self.open(())
         self.step = "look"
         inbox = self._account.folder
-        waiting, headers = self._headers(inbox, newest)
+        _, headers = self._headers(inbox, newest)
         _, processed = self._headers(self._prefix + PROCESSED, newest)
         quarantined, _ = self._headers(self._prefix + QUARANTINE, 0)
         return Glimpse(
             moves=self._moves,
-            idles=self.idles,
-            waiting=waiting,
             quarantined=quarantined,
             newest=(*processed, *headers),
         )

@@ -24,6 +24,7 @@ from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import Millis
 from gateway.engine.limits import Clock, Waits
 from gateway.engine.struct import struct
+from gateway.log import wordless
 
 __all__ = ["PROCESSED", "QUARANTINE", "Mailbox", "Pace"]
 
@@ -73,8 +74,9 @@ class Kept:
 
 
 class Mailbox:
-    """``run`` it while no other process does. Mail from before ``since`` is left alone. ``problem`` says in words what is wrong now, ``heard_at``
-    when the server last answered; ``counted`` has the mails by what became of them."""
+    """``run`` it while no other process does. Mail from before ``since`` is left alone. ``problem`` says in
+    words what is wrong now, ``heard_at`` when the server last answered; ``counted`` has the mails by what
+    became of them."""
 
     def __init__(  # noqa: PLR0913 - what it works with
         self,
@@ -121,8 +123,9 @@ class Mailbox:
                 except (BrokenError, DeniedError) as error:
                     refused = isinstance(error, RefusedError)
                     self._say(str(error))
-                except Exception:
-                    log.exception("email: looking after %s stumbled", self._account.name)
+                except Exception as error:  # noqa: BLE001 - it is looked after all the same
+                    name = self._account.name
+                    log.error("email: looking after %s broke: %s", name, wordless(error))  # noqa: TRY400
                 proven = self._waits.monotonic() - began > self._pace.retry_most
                 failed = 1 if proven else failed + 1
                 await self._waits.sleep(self._backoff(failed, refused=refused))
@@ -226,8 +229,8 @@ class Mailbox:
             return await self._take(raw)
         except StoreUnavailableError:
             raise
-        except Exception:
-            log.exception("email: mail %s of %s couldn't be taken", uid, self._account.name)
+        except Exception as error:  # noqa: BLE001 - those behind it go on
+            log.error("email: mail %s couldn't be taken: %s", uid, wordless(error))  # noqa: TRY400
             return "again"
 
     # -- waiting for mail ------------------------------------------------------------------------------

@@ -21,11 +21,13 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 from typing_extensions import override
 
+from channels.email.identity.recipients import bare
 from channels.email.mail import RawMail, Way
 from channels.email.ways.taking import MAX_MAIL, Take, Taken
 from gateway.engine.errors import ConfigError, StoreUnavailableError
 from gateway.engine.limits import Clock
 from gateway.engine.steps.tasks import Tasks
+from gateway.log import wordless
 from gateway.values import is_loopback
 
 __all__ = ["Listener", "ours"]
@@ -50,8 +52,7 @@ log = logging.getLogger("gateway.email")
 
 def ours(address: str, addresses: frozenset[str]) -> bool:
     """Whether it is one of our addresses (lower case), also with something behind a plus."""
-    local, _, domain = address.lower().rpartition("@")
-    return f"{local}@{domain}" in addresses or f"{local.partition('+')[0]}@{domain}" in addresses
+    return address.lower() in addresses or bare(address) in addresses
 
 
 class Listener:
@@ -146,8 +147,8 @@ class Listener:
             return await self._take(mail)
         except StoreUnavailableError:
             log.warning("email: a mail can't be stored now, the mail server is to send it again")
-        except Exception:
-            log.exception("email: a mail couldn't be taken")
+        except Exception as error:  # noqa: BLE001 - the mail server is to send it again
+            log.error("email: a mail couldn't be taken: %s", wordless(error))  # noqa: TRY400
         return "again"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from channels.email.mail import RawMail
+from channels.email.mime.limits import HEADER, RAW
 
 __all__ = ["MAX_HEADER", "MAX_MAIL", "Take", "Taken", "capped", "plain"]
 
@@ -15,9 +16,9 @@ Take = Callable[[RawMail], Awaitable[Taken]]
 """Raises ``StoreUnavailableError`` while nothing can be kept: it is ``again`` for this mail and all
 behind it."""
 
-MAX_MAIL = 25 << 20
+MAX_MAIL = RAW
 """A longer one isn't read: its header is handed over, and how long it is."""
-MAX_HEADER = 256 << 10
+MAX_HEADER = HEADER
 
 _WORDS = 200
 

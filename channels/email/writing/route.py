@@ -10,12 +10,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Literal
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from gateway.engine.errors import ConfigError
 from gateway.engine.struct import struct
+from gateway.values import is_loopback
 
 _FIX = "write it as smtps://user:password@host, with ?tls=starttls behind the port where TLS begins later"
 
@@ -53,7 +53,7 @@ def _parts(url: str) -> SplitResult:
         raise ConfigError("EMAIL_SMTP_URL is no URL", fix=_FIX) from None
     if parts.scheme not in {"smtps", "smtp"} or not parts.hostname:
         raise ConfigError("EMAIL_SMTP_URL must be an smtps:// URL with a host", fix=_FIX)
-    if parts.scheme == "smtp" and not _is_loopback(parts.hostname):
+    if parts.scheme == "smtp" and not is_loopback(parts.hostname):
         raise ConfigError(
             "EMAIL_SMTP_URL sends a password and other people's mail in the clear: smtp:// is for this"
             " machine only",
@@ -62,10 +62,3 @@ def _parts(url: str) -> SplitResult:
     if parts.path.strip("/") or parts.fragment:
         raise ConfigError("EMAIL_SMTP_URL has a path, which means nothing", fix=_FIX)
     return parts
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

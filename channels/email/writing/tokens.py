@@ -38,7 +38,6 @@ __all__ = [
     "loop_mark",
     "message_id",
     "original",
-    "ours",
     "reply_to",
     "threads",
     "twin",
@@ -50,7 +49,8 @@ words when they answer, and the thread is lost."""
 MOST_MAILBOX = 17
 """Characters before the ``@`` of a mailbox, for all that is put behind its ``+`` to fit."""
 
-_ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyz234567")
+_DIGITS = "abcdefghijklmnopqrstuvwxyz234567"
+_ALPHABET = frozenset(_DIGITS)
 _CONVERSATION, _MAIL, _SIGNED, _KEY = 16, 7, 11, 2
 _LOCAL = _CONVERSATION + _MAIL + _SIGNED + _KEY
 _MAC = 16  # 80 bits
@@ -138,11 +138,6 @@ def original(keys: Keys, given: str) -> Ours | None:
         if (by := _signer(keys, read, purpose)) is not None:
             return Ours(read.about[0], _id(keys, by, "message-id", read.about))
     return None
-
-
-def ours(keys: Keys, given: str) -> str | None:
-    """The conversation that an id of ours belongs to."""
-    return found.conversation if (found := original(keys, given)) else None
 
 
 @struct(frozen=True, slots=True)
@@ -276,9 +271,6 @@ def _signature(key: bytes, purpose: str, length: int, key_id: str, about: Sequen
 
 def _base32(data: bytes) -> str:
     return base64.b32encode(data).decode().lower()
-
-
-_DIGITS = "abcdefghijklmnopqrstuvwxyz234567"
 
 
 def _number(given: int) -> str:

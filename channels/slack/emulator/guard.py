@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 
 from channels.slack.emulator.world.tenancy import SECRET_PREFIX, TOKEN_PREFIXES
 from gateway.engine.errors import ConfigError
+from gateway.values import is_loopback
 
 OURS: Mapping[str, tuple[str, ...]] = {
     "SLACK_BOT_TOKEN": TOKEN_PREFIXES,
@@ -18,7 +18,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
 
 def refuse_real(host: str, beside: Mapping[str, str]) -> None:
     """Raise ``ConfigError`` for an address that others reach, or a secret that isn't the emulator's."""
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise ConfigError(
             f"the Slack emulator would listen on {host}, where others could reach it",
             fix="let it listen on 127.0.0.1",
@@ -30,12 +30,3 @@ def refuse_real(host: str, beside: Mapping[str, str]) -> None:
                 f"{name} is a real workspace's, and the Slack emulator doesn't run beside one",
                 fix=f"take {name} out of the environment, .env and gateway.toml",
             )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

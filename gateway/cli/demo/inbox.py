@@ -93,13 +93,10 @@ async def inbox(on: Theatre, post: PostOffice) -> None:
     answers = [letter["Message-ID"] for letter in post.letters()]
     on.stage.that(
         "three letters in all, each once, and each below the one that it answers",
-        len(answers) == len(set(answers)) == 3 and str(second["Message-ID"]) in _named(last),
+        len(answers) == len(set(answers)) == 3
+        and str(second["Message-ID"]) in str(last["References"]),
         answers,
     )
-
-
-def _named(letter: Message) -> str:
-    return str(letter["References"])
 
 
 def _paid(on: Theatre) -> list[proof.Refund]:

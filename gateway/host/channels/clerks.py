@@ -21,7 +21,7 @@ from gateway.intake.admitting import admission
 from gateway.intake.rules import BY_ITSELF, meaning
 from gateway.outbox.listing import verdict_json
 
-__all__ = ["MAIL", "Clerks", "NotHeldError", "clerk_of"]
+__all__ = ["MAIL", "Clerks", "NotHeldError", "known"]
 
 MAIL = "email"
 """The channel whose mail it is."""
@@ -36,10 +36,8 @@ class NotHeldError(RequestError):
     code = "not_held"
 
 
-def clerk_of(
-    channels: Mapping[str, Channel], source: str, ledger: Ledger, clock: Clock
-) -> Clerk | None:
-    make = getattr(channels.get(source), "clerk", None)
+def _clerk(channels: Mapping[str, Channel], ledger: Ledger, clock: Clock) -> Clerk | None:
+    make = getattr(channels.get(MAIL), "clerk", None)
     return None if make is None else cast("Callable[[Ledger, Clock], Clerk]", make)(ledger, clock)
 
 
@@ -50,7 +48,7 @@ class Clerks:
     def __init__(
         self, channels: Mapping[str, Channel], agent: str, ledger: Ledger, clock: Clock
     ) -> None:
-        self._clerk = clerk_of(channels, MAIL, ledger, clock)
+        self._clerk = _clerk(channels, ledger, clock)
         self._agent = agent
         self._ledger = ledger
         self._clock = clock
@@ -74,16 +72,19 @@ class Clerks:
         return [await self.row(one) for one in found]
 
     async def row(self, found: VerdictRow) -> JsonObject:
-        """Read once: a list is looked at every few seconds, and a mail may be long."""
-        event = found.event_id
+        return _shown(found, await self.author(found.event_id))
+
+    async def author(self, event: str) -> JsonObject | None:
+        """Who wrote a mail that was judged, as its clerk tells it. Read once: a list is looked at every few
+        seconds, and a mail may be long."""
         if event not in self._rows and self._clerk is not None:
             read = await self._clerk.read(event, whole=False)
             if read is None:
-                return _shown(found, None)
+                return None
             self._rows[event] = read
             if len(self._rows) > MOST_ROWS:
                 del self._rows[next(iter(self._rows))]
-        return _shown(found, self._rows.get(event))
+        return self._rows.get(event)
 
     async def show(self, event: str) -> JsonObject:
         row = await self._verdict(event)
@@ -181,17 +182,21 @@ def _shown(row: VerdictRow, read: JsonObject | None) -> JsonObject:
     if read is None:
         return told
     said = {name: value for name, value in read.items() if name not in {"event", "at", "session"}}
-    level = cast("Level", read["level"])
-    author, domain = str(read["address"]), str(read["domain"] or "Its domain")
     reasons = [str(one[1]) for one in cast("list[list[Json]]", read["reasons"])]
     return {
         **told,
         **said,
         "came": read["at"],
         "joins_session": read["session"],
-        "known": KNOWN[level].format(author or "who From names", domain),
+        "known": known(read),
         "reasons": [*reasons],
     }
+
+
+def known(read: JsonObject) -> str:
+    """How well its author is known, in one sentence."""
+    author, domain = str(read["address"] or "who From names"), str(read["domain"] or "Its domain")
+    return KNOWN[cast("Level", read["level"])].format(author, domain)
 
 
 def _forgotten(event: str) -> NotFoundError:

@@ -7,7 +7,6 @@ from aiohttp import web
 
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.auth import decider
-from gateway.host.channels.clerks import Clerks
 from gateway.host.problems import json_response
 from gateway.host.shapes import ANY, COUNT, FREE, IDENTITY, MOMENT, listed, maybe, obj, ref, text
 from gateway.host.table import Call, Query, Reply, Route
@@ -172,25 +171,21 @@ def mail_routes(limit: Query) -> tuple[Route, ...]:
     )
 
 
-def clerks(call: Call) -> Clerks:
-    return call.api.clerks
-
-
 async def mail(call: Call) -> web.StreamResponse:
     limit, held = int(call.query.get("limit", LIMIT)), "held" in call.query
-    rows = await clerks(call).rows(limit, held=held)
+    rows = await call.api.clerks.rows(limit, held=held)
     found: list[Json] = [call.api.names.beside(row) for row in rows]
     return json_response({"mail": found})
 
 
 async def read(call: Call) -> web.StreamResponse:
-    found = await clerks(call).show(call.path["event"])
+    found = await call.api.clerks.show(call.path["event"])
     return json_response(call.api.names.beside(found))
 
 
 async def raw(call: Call) -> web.StreamResponse:
     """Never shown by a browser: it is a stranger's."""
-    found = await clerks(call).raw(call.path["event"])
+    found = await call.api.clerks.raw(call.path["event"])
     headers = {
         "Content-Disposition": "attachment",
         "Cache-Control": "no-store",
@@ -200,21 +195,21 @@ async def raw(call: Call) -> web.StreamResponse:
 
 
 async def replay(call: Call) -> web.StreamResponse:
-    found = await clerks(call).replay(call.path["event"])
+    found = await call.api.clerks.replay(call.path["event"])
     return json_response(call.api.names.beside(found))
 
 
 async def admit(call: Call) -> web.StreamResponse:
-    return json_response(await clerks(call).admit(call.path["event"], _by(call)), 202)
+    return json_response(await call.api.clerks.admit(call.path["event"], _by(call)), 202)
 
 
 async def conversation(call: Call) -> web.StreamResponse:
-    return json_response(await clerks(call).conversation(call.path["conversation"]))
+    return json_response(await call.api.clerks.conversation(call.path["conversation"]))
 
 
 async def hand_back(call: Call) -> web.StreamResponse:
     _by(call)
-    return json_response(await clerks(call).hand_back(call.path["conversation"]))
+    return json_response(await call.api.clerks.hand_back(call.path["conversation"]))
 
 
 def _by(call: Call) -> str:

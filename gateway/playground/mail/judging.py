@@ -1,22 +1,18 @@
 """Beside a letter: how the gateway judged who wrote it, what became of it and why, and the turn that came of
-it. Who wrote it is judged anew from the bytes that the gateway keeps, as anybody may at any time."""
+it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from channels.email.channel import EmailChannel
-from channels.email.identity.attest import attest
-from channels.email.mime.read import read
 from channels.email.parse import event_id
 from channels.email.threads import places
-from channels.email.threads.shelf import Shelf
-from gateway.approvals.asking import KNOWN
 from gateway.engine.decisions.opening import opening_from
-from gateway.engine.kinds import JsonObject, Level, SessionRef
+from gateway.engine.kinds import Json, JsonObject, SessionRef
 from gateway.engine.ledger import VerdictRow
 from gateway.host.api import Api
+from gateway.host.channels.clerks import MAIL, known
 from gateway.host.console.views.deliveries import row as delivery_row
 from gateway.host.console.views.session import steps_of, turn_row
 from gateway.intake.rules import meaning
@@ -38,12 +34,13 @@ ALONE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One letter that reached the support inbox. ``level`` and ``verdict`` are empty while it wasn't taken."""
+    """One letter that reached the support inbox. ``level`` and ``verdict`` are empty until it was judged."""
 
     letter: Letter
-    level: Level | str = ""
+    level: Json = ""
     known: str = ""
-    reasons: Sequence[tuple[str, str]] = ()
+    reasons: Json = None
+    """Pairs of a word and a sentence."""
     verdict: str = ""
     word: str = ""
     rule: str = ""
@@ -94,39 +91,32 @@ async def beside(api: Api, at: MailPlace) -> Beside:
 
 
 async def judge(api: Api, letter: Letter) -> tuple[Judged, VerdictRow | None]:
-    channel = api.registry.channels.get("email")
-    ledger, clock = api.runtime.store.ledger, api.runtime.clock
-    handed = await Shelf(ledger, clock).find(letter.id)
-    if handed is None or not isinstance(channel, EmailChannel):
+    event = event_id(letter.id)
+    rows = await api.runtime.store.ledger.verdicts(source=MAIL, event=event, limit=1)
+    if not rows:
         return Judged(letter=letter), None
-    desk = channel.desk
-    known = attest(read(handed.raw), handed, desk.trust, handed.at)
-    author = known.author
-    rows = await ledger.verdicts(source="email", event=event_id(letter.id), limit=1)
-    row = rows[0] if rows else None
+    row, read = rows[0], await api.clerks.author(event)
     made = Judged(
         letter=letter,
-        level=known.level,
-        known=KNOWN[known.level].format(
-            author.address if author else known.shown, author.domain if author else "Its domain"
-        ),
-        reasons=known.reasons,
-        verdict="" if row is None else row.verdict,
-        word="" if row is None else judged(row.verdict),
-        rule="" if row is None else row.rule,
-        meaning="" if row is None else _sentence(meaning(row.rule)),
-        joined="" if row is None else await _joined(api, row, desk.mailbox),
-        copies=1 if row is None else row.copies,
+        level="" if read is None else read["level"],
+        known="" if read is None else known(read),
+        reasons=None if read is None else read["reasons"],
+        verdict=row.verdict,
+        word=judged(row.verdict),
+        rule=row.rule,
+        meaning=_sentence(meaning(row.rule)),
+        joined=await _joined(api, row),
+        copies=row.copies,
     )
     return made, row
 
 
-async def _joined(api: Api, row: VerdictRow, mailbox: str) -> str:
+async def _joined(api: Api, row: VerdictRow) -> str:
     if row.session is None or row.turn_id is None:
         return ALONE.get(row.verdict, "It opens no turn.")
     turn = await api.runtime.store.turn(SessionRef(api.agent, row.session), row.turn_id)
     event: JsonObject = {} if turn is None else opening_from(turn.body).event or {}
-    name = row.session.removeprefix(places.session(mailbox, ""))
+    name = row.session.removeprefix(places.session(SUPPORT, ""))
     if link := event.get("link"):
         return (
             f"It names conversation {link} and isn't let into it: its author takes no part there, or"

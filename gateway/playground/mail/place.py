@@ -8,7 +8,7 @@ from functools import cached_property
 from urllib.parse import urlencode
 
 from gateway.playground.mail.office import Correspondent, MailOffice
-from gateway.playground.mail.reading import Letter, Thread, letters, threads
+from gateway.playground.mail.reading import Thread, letters, threads
 
 MAIL = "/playground/mail"
 
@@ -40,11 +40,10 @@ class MailPlace:
 
     def again(self) -> MailPlace:
         """The same, as it is now."""
-        return MailPlace(office=self.office, person=self.person, letter=self.letter)
+        return self.at(self.letter)
 
-    def at(self, letter: Letter | str) -> MailPlace:
-        name = letter if isinstance(letter, str) else letter.id
-        return MailPlace(office=self.office, person=self.person, letter=name)
+    def at(self, letter: str) -> MailPlace:
+        return MailPlace(office=self.office, person=self.person, letter=letter)
 
 
 def mail_place(office: MailOffice, asked: Mapping[str, str]) -> MailPlace:

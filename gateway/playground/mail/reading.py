@@ -172,7 +172,7 @@ def threads(found: Iterable[Letter]) -> list[Thread]:
     return sorted(made, key=lambda thread: thread.latest.at, reverse=True)
 
 
-def find_raw(office: MailOffice, wanted: str) -> Letter | None:
+def find_letter(office: MailOffice, wanted: str) -> Letter | None:
     """A letter in any mailbox; as the support inbox has it, if it has it."""
     addresses = dict.fromkeys((SUPPORT, *(one.address for one in office.server.accounts)))
     for address in addresses:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -14,23 +11,21 @@ from gateway.host.api import Api
 from gateway.host.pages import page
 from gateway.host.pages.render import HEADERS, POLICY
 from gateway.host.stream import send
+from gateway.playground.frames import changes
 from gateway.playground.guard import Form, guarded, read
 from gateway.playground.mail.board import MailBoard, planned
 from gateway.playground.mail.desk import SAMPLES, MailDesk
 from gateway.playground.mail.judging import beside, judge
 from gateway.playground.mail.menu import MENU
 from gateway.playground.mail.office import MODES, PEOPLE, SUPPORT, MailOffice
-from gateway.playground.mail.place import MAIL, MailPlace, mail_door, mail_place
-from gateway.playground.mail.reading import find_raw, html_of
+from gateway.playground.mail.place import MAIL, mail_door, mail_place
+from gateway.playground.mail.reading import find_letter, html_of
 
 FRAMED = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
 """What a letter's page may do: look like something. It runs nothing and loads nothing."""
 LONGEST_RAW = 200_000
-LOOK_EVERY = 1.0
-SETTLE = 0.04
-"""As for the Slack pages."""
 TRIES = {
     "june": (
         ("Order 1042", "Hello, where is order 1042?"),
@@ -82,7 +77,7 @@ class MailSite:
 
     async def raw(self, request: web.Request) -> web.StreamResponse:
         at = mail_place(self.office, request.query)
-        letter = find_raw(self.office, request.query.get("id", ""))
+        letter = find_letter(self.office, request.query.get("id", ""))
         if letter is None:
             raise web.HTTPNotFound
         judged, _ = await judge(self.api, letter)
@@ -100,7 +95,7 @@ class MailSite:
 
     async def page(self, request: web.Request) -> web.StreamResponse:
         """A letter's page, for the frame around it."""
-        letter = find_raw(self.office, request.query.get("id", ""))
+        letter = find_letter(self.office, request.query.get("id", ""))
         html = "" if letter is None else html_of(letter.raw)
         if not html:
             raise web.HTTPNotFound
@@ -109,25 +104,14 @@ class MailSite:
 
     async def live(self, request: web.Request) -> web.StreamResponse:
         at = mail_place(self.office, request.query)
-        return await send(self.api, request, self._changes(at), {})
+        board = MailBoard()
 
-    async def _changes(self, at: MailPlace) -> AsyncIterator[bytes]:
-        board, stirred = MailBoard(), asyncio.Event()
-        watchers = self.office.server.journal.watchers
-        watchers.append(stirred.set)
-        try:
-            while True:
-                stirred.clear()
-                now = at.again()
-                steps = await beside(self.api, now)
-                if changed := b"".join(board.changes(now, steps, self.api.mistakes)):
-                    yield changed
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_EVERY):
-                        await stirred.wait()
-                await asyncio.sleep(SETTLE)
-        finally:
-            watchers.remove(stirred.set)
+        async def drawn() -> bytes:
+            now = at.again()
+            return b"".join(board.changes(now, await beside(self.api, now), self.api.mistakes))
+
+        stream = changes(self.office.server.journal.watchers, drawn)
+        return await send(self.api, request, stream, {})
 
     # -- acting ------------------------------------------------------------------------------------
     async def act(self, request: web.Request) -> web.StreamResponse:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from channels.email.identity.recipients import addresses, bare
+from channels.email.identity.recipients import bare, listed
 from channels.email.identity.results import results
 from channels.email.identity.scan import Unreadable, unfolded
 from channels.email.identity.zone import RESULTS, zone
@@ -64,13 +64,7 @@ def plus_seen(seen: Seen) -> Iterator[Finding]:
         return
     if seen.mail.box is None or isinstance(seen.mail.box, tuple):
         return
-    told = {
-        at.lower()
-        for mail in _newest(seen)
-        for field in mail
-        if field.name in TOLD_TO
-        for at in addresses(field.value)
-    }
+    told = {at for mail in _newest(seen) for at in listed(mail, *TOLD_TO)}
     if not any(bare(at) == address.lower() != at for at in told):
         yield warning(
             "email.plus",

@@ -54,7 +54,7 @@ def test_an_id_is_short_enough_to_be_echoed(domain: str, right: str) -> None:
     made = an_id(domain=domain)
     assert len(made) <= 60
     assert made.endswith(f"@{right}>")
-    assert tokens.ours(KEYS, made) == CONVERSATION
+    assert tokens.original(KEYS, made) == tokens.Ours(CONVERSATION, made)
 
 
 def test_the_twin_names_the_mail_it_belongs_to() -> None:
@@ -87,7 +87,7 @@ def test_an_older_key_still_reads_what_it_wrote() -> None:
 
 def test_case_makes_no_difference() -> None:
     reply = tokens.reply_to(KEYS, BOX, CONVERSATION, "Customer@Example.com")
-    assert tokens.ours(KEYS, an_id().upper()) == CONVERSATION
+    assert tokens.original(KEYS, an_id().upper()) == tokens.Ours(CONVERSATION, an_id())
     assert tokens.threads(KEYS, reply.upper()) == CONVERSATION
     assert tokens.holds(KEYS, reply.title(), CUSTOMER)
     assert tokens.bounced(KEYS, tokens.bounce_address(KEYS, BOX, CONVERSATION, 99).upper())

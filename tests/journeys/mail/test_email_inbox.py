@@ -224,3 +224,39 @@ async def test_mail_that_came_while_all_was_down_is_answered_once_in_order(
     assert len(post.mails(ADA)) == 4
     kept = post.mails(SUPPORT, "Processed")
     assert places == [place_of(SUPPORT, content_id(raw)) for raw in kept[:3]]
+
+
+AGENT = {
+    "agent.py": 'from gateway import Agent\n\nagent = Agent(name="june", model="scripted")\n',
+    "instructions.md": "You send lists.\n",
+    "channels/email.py": (
+        "from channels.email import email_channel\n\n\ndef channel(env):\n"
+        "    return email_channel(env)\n"
+    ),
+    "offline.py": (
+        "from gateway import ModelReply\n"
+        "from gateway.engine.messages import ToolCall\n\n\n"
+        "LIST = {'name': 'orders.csv', 'text': 'id,state\\n1042,é\\n'}\n\n\n"
+        "def reply(request):\n"
+        "    if request.turn[-1].role == 'tool':\n"
+        "        return ModelReply.say('Here is the list.')\n"
+        "    call = ToolCall(id='c1', name='attach_file', input=LIST)\n"
+        "    return ModelReply(blocks=(call,), stop='tool_use')\n"
+    ),
+}
+
+
+async def test_a_file_of_the_answer_goes_along_once(tmp_path: Path, post: MailServer) -> None:
+    for name, text in AGENT.items():
+        file = tmp_path / "june" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    async with office(tmp_path, post, GATEWAY_AGENT=str(tmp_path / "june")) as here:
+        await here.write(question("The list, please."))
+        letter = await here.letter()
+    found = [part for part in letter.walk() if part.get_filename()]
+    assert [(part.get_filename(), part.get_content_type()) for part in found] == [
+        ("orders.csv", "text/plain")
+    ]
+    assert found[0].get_payload(decode=True) == "id,state\n1042,é\n".encode()
+    assert "Here is the list." in text_of(letter)
