@@ -7,7 +7,7 @@ import asyncio
 import random
 import re
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -206,9 +206,15 @@ class Strike:
 async def check(on: World, name: str, strikes: list[Strike]) -> None:
     thread = await play(on, name)
     differing: dict[str, list[Line]] = {}
-    for strike in strikes:
+    for drawn in strikes:
+        strike = drawn
         found = await play(on, name, strike)
-        assert strike.struck, strike
+        while (
+            not strike.struck and strike.nth > 1
+        ):  # said more quickly, an answer takes fewer calls
+            strike = replace(strike, nth=strike.nth - 1)
+            found = await play(on, name, strike)
+        assert strike.struck, drawn
         if found != thread:
             differing[str(strike)] = found
     assert differing == {}

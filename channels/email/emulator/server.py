@@ -92,6 +92,7 @@ class MailServer:
         self._numbers = 0
         self._tasks = Tasks()
         self._lines: set[Wire] = set()
+        self._open = False
         self._imap: asyncio.Server | None = None
         self._submission = Listener(self, is_open=False, hostname=self.border.id)
         self._mx = Listener(self, is_open=True, hostname=self.border.id)
@@ -114,6 +115,7 @@ class MailServer:
             ports = self.ports
             ports.submission = await self._submission.start(self.host, ports.submission)
             ports.mx = await self._mx.start(self.host, ports.mx)
+            self._open = True
             self._imap = await asyncio.start_server(
                 self._visit, self.host, ports.imap, limit=LONGEST_LINE
             )
@@ -124,6 +126,7 @@ class MailServer:
 
     async def stop(self) -> None:
         """Everybody's line ends at once."""
+        self._open = False
         if self._imap is not None:
             self._imap.close()
         await self._submission.stop()
@@ -142,10 +145,14 @@ class MailServer:
             wire.cut()
 
     def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._tasks.run(self._serve(Wire(reader, writer)), "emulator:imap")
+        wire = Wire(reader, writer)
+        if not self._open:  # it came while we went
+            wire.cut()
+            return
+        self._lines.add(wire)
+        self._tasks.run(self._serve(wire), "emulator:imap")
 
     async def _serve(self, wire: Wire) -> None:
-        self._lines.add(wire)
         try:
             await Session(wire, self).run()
         finally:

@@ -93,7 +93,7 @@ class Handler:
 class Line(SMTP):
     """One connection."""
 
-    def __init__(self, handler: Handler, house: House, lines: set[Line], hostname: str) -> None:
+    def __init__(self, handler: Handler, house: House, port: Listener, hostname: str) -> None:
         super().__init__(
             handler,
             hostname=hostname,
@@ -107,7 +107,7 @@ class Line(SMTP):
         self.user = ""
         """Who signed in."""
         self._house = house
-        self._lines = lines
+        self._port = port
         self._smtp_methods = {
             name: self._faulty(name, method) for name, method in self._smtp_methods.items()
         }
@@ -116,11 +116,11 @@ class Line(SMTP):
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._lines.add(self)
+        self._port.lines.add(self)
         if self._handler_coroutine is not None:
             self._handler_coroutine.add_done_callback(self._ended)
         fault = self._house.faults.take("smtp:CONNECT")
-        if fault is not None:
+        if fault is not None or not self._port.open:  # it may have come while we went
             self.cut()
 
     def cut(self) -> None:
@@ -133,7 +133,7 @@ class Line(SMTP):
             await asyncio.wait([self._handler_coroutine])
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._lines.discard(self)
+        self._port.lines.discard(self)
         if not task.cancelled():
             task.exception()  # a line that broke is no trouble of the server's
 
@@ -192,7 +192,8 @@ class Listener:
         self._house = house
         self._handler = Handler(house, is_open=is_open)
         self._hostname = hostname
-        self._lines: set[Line] = set()
+        self.lines: set[Line] = set()
+        self.open = False
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
@@ -200,14 +201,16 @@ class Listener:
         # It says every command of every line, and that it lost those that a fault cuts.
         logging.getLogger("mail.log").setLevel(logging.ERROR)
         loop = asyncio.get_running_loop()
+        self.open = True
         self._server = await loop.create_server(self._line, host, port)
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
+        self.open = False
         if self._server is None:
             return
         self._server.close()
-        lines = list(self._lines)
+        lines = list(self.lines)
         self.cut()
         for line in lines:
             await line.ended()
@@ -216,11 +219,11 @@ class Listener:
 
     def cut(self) -> None:
         """All lines are gone, without a word."""
-        for line in list(self._lines):
+        for line in list(self.lines):
             line.cut()
 
     def _line(self) -> Line:
-        return Line(self._handler, self._house, self._lines, self._hostname)
+        return Line(self._handler, self._house, self, self._hostname)
 
 
 async def closed(server: asyncio.Server) -> None:
