@@ -42,8 +42,8 @@ def email_channel(  # noqa: PLR0913 - each is an option
     - ``unattested``: mail whose author nobody vouches for is answered, or held for an operator. Mail that
       its own domain disowns is held in any case.
     - ``per_thread``: mails of one sender in one conversation that are answered in an hour;
-      ``per_sender``: of one sender in a day; ``per_domain``: of all senders of a domain in a day. What is
-      beyond is held for an operator.
+      ``per_sender``: of one sender in a day; ``per_domain``: of all senders of a domain who begin a
+      conversation, in a day. What is beyond is held for an operator.
     - ``links``: policies whose requests may be decided by a link in a letter, by whoever has the letter.
       Never what moves money.
 

@@ -110,7 +110,15 @@ def _inbound(
     copy = places.copy(opened.mailbox, opened.copy) if opened.copy else ""
     vouched = known.level != "none" or joined.how == "known"
     spends = (
-        budgets(rules, opened.mailbox, here, address, opened.extract.new, vouched=vouched)
+        budgets(
+            rules,
+            opened.mailbox,
+            here,
+            address,
+            opened.extract.new,
+            vouched=vouched,
+            begins=joined.how != "known",
+        )
         if address and not admitted
         else ()
     )

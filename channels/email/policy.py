@@ -38,11 +38,19 @@ class EmailRules:
     unattested: Literal["answer", "hold"] = "answer"
 
 
-def budgets(
-    rules: EmailRules, mailbox: str, conversation: str, address: str, text: str, *, vouched: bool
+def budgets(  # noqa: PLR0913 - what a mail is counted by
+    rules: EmailRules,
+    mailbox: str,
+    conversation: str,
+    address: str,
+    text: str,
+    *,
+    vouched: bool,
+    begins: bool,
 ) -> tuple[Budget, ...]:
     """What a mail of this sender counts against. ``vouched``: their domain or our token speaks for them.
-    Others, who may be anybody under this name, spend budgets of their own and not this person's."""
+    Others, who may be anybody under this name, spend budgets of their own and not this person's. Who goes
+    on in a conversation (not ``begins``) isn't held for what others of the same provider write."""
     home = f"email:{mailbox}" if vouched else f"email:{mailbox}:unvouched"
     address = bare(address)
     host = address.rpartition("@")[2]
@@ -50,8 +58,9 @@ def budgets(
     counted = [
         Budget(key=f"{home}:thread:{conversation}:{address}", most=rules.per_thread, window=HOUR),
         Budget(key=f"{home}:sender:{address}", most=rules.per_sender, window=DAY),
-        Budget(key=f"{home}:domain:{domain}", most=rules.per_domain, window=DAY),
     ]
+    if begins:
+        counted.append(Budget(key=f"{home}:domain:{domain}", most=rules.per_domain, window=DAY))
     said = " ".join(text.split())
     if len(said) >= SHORT:
         same = hashlib.sha256(said.encode(errors="replace")).hexdigest()[:32]
