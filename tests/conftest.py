@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -48,12 +47,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     clean_environment(home)
     forbid_network()
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a test often waits, for a process that it started or for the
-    server. ``make test ARGS="-n 2"`` takes another number."""
-    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
