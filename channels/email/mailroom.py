@@ -133,8 +133,8 @@ class Mailroom:
     async def look(self, content: str) -> Looked | None:
         """A mail that is kept, read again and judged by what the books say now; nothing follows from it.
         ``None`` without such a mail, or if it can't be read. Raises ``StoreUnavailableError``."""
-        handed = await self.shelf.find(content)
-        if handed is None or await self.shelf.tries(content) >= TRIES:
+        handed = await self.shelf.find(content, most=TRIES)
+        if handed is None:
             return None
         try:
             opened = await self._opened(handed, content)

@@ -59,15 +59,13 @@ class Shelf:
             )
             await self._ledger.put_document(made, before.version)
 
-    async def tries(self, content: str) -> int:
-        """How often its reading was begun and not ended, as far as is known."""
+    async def find(self, content: str, *, most: int | None = None) -> RawMail | None:
+        """``None`` also for one whose reading was begun ``most`` times, as far as is known, and not ended."""
         row = await self._ledger.document(KIND, content)
-        return 0 if row is None else int(str(row.body["tries"]))
-
-    async def find(self, content: str) -> RawMail | None:
+        if row is None or (most is not None and int(str(row.body["tries"])) >= most):
+            return None
         raw = await self._ledger.file(_file(content))
-        row = await self._ledger.document(KIND, content)
-        return None if raw is None or row is None else _handed(raw, row.body)
+        return None if raw is None else _handed(raw, row.body)
 
 
 def _file(content: str) -> str:

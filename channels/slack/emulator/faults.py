@@ -8,8 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
+
+from gateway.emulating import Counted, Planned
 
 CallFault = Literal[
     "rate_limited",
@@ -36,7 +38,7 @@ KINDS = CALL_FAULTS | EVENT_FAULTS | SOCKET_FAULTS | LASTING
 
 
 @dataclass(slots=True)
-class Fault:
+class Fault(Counted):
     """``on``: a method, ``event:<type>``, ``socket``, or ``*`` for whatever the kind fits."""
 
     kind: Kind
@@ -51,10 +53,7 @@ class Fault:
     struck: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"no such fault: {self.kind}; there are {', '.join(sorted(KINDS))}")
-        if self.nth < 1 or (self.count is not None and self.count < 1):
-            raise ValueError("nth and count begin at 1; count=None is for ever")
+        self.check(self.kind, KINDS)
         if self.kind in LASTING:
             self.error = self.kind
             self.count = None
@@ -63,25 +62,10 @@ class Fault:
         """Whether it happens to this one. Asking counts, so ask once."""
         if self.on not in {"*", on} and not (self.on == "event:*" and on.startswith("event:")):
             return False
-        self.seen += 1
-        hit = self.seen >= self.nth and (self.count is None or self.seen < self.nth + self.count)
-        self.struck += hit
-        return hit
+        return self.met()
 
 
-@dataclass(slots=True)
-class Faults:
-    planned: list[Fault] = field(default_factory=list[Fault])
-
-    def add(self, fault: Fault) -> Fault:
-        self.planned.append(fault)
-        return fault
-
-    def repair(self) -> None:
-        """All is well again."""
-        self.planned.clear()
-
+class Faults(Planned[Fault]):
     def take(self, on: str, among: Collection[str]) -> Fault | None:
-        """The fault that happens here; each that is planned counts this occasion."""
-        hits = [fault for fault in self.planned if fault.kind in among and fault.strikes(on)]
-        return hits[0] if hits else None
+        """The fault of one of these kinds that happens here."""
+        return self.first(lambda fault: fault.kind in among and fault.strikes(on))
