@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from channels.contract import NotSent, Route, Sent, SentOrNot, Unknown
-from channels.protocol import ChannelContext, Journal, TurnStream, TurnView
+from channels.protocol import QUEUED, ChannelContext, Journal, TurnStream, TurnView
 from gateway.engine.agent import AgentDef
 from gateway.engine.events import MessageCompleted
 from gateway.engine.kinds import JsonObject, Millis, Speaker
@@ -126,6 +126,9 @@ class Recorder:
 
     async def _show(self, events: TurnStream, delivery: Delivery, ctx: ChannelContext) -> None:
         journal, seq, said = ctx.journal(delivery), delivery.seq, list[str]()
+        if delivery.part == QUEUED:  # a note has words of its own, and never the turn's
+            await journal.settle("done", satisfied=journal.wanted, seq=seq)
+            return
         parts = [(part.kind, part.state, part.ref) for part in journal.parts]
         self.found.append((journal.recovered, cast("Any", parts)))
         mine = [part for part in journal.parts if part.state == "open"]
