@@ -20,7 +20,8 @@ from typing_extensions import override
 from channels.contract import NotSent, Sent, SentOrNot
 from gateway.engine.ledger import Delivery
 from gateway.stores.sqlite import SqliteStore
-from tests.unit.outbox.kit import Desk, Platform, desk
+from tests.unit.outbox.kit import Desk, desk
+from tests.unit.outbox.platform import Platform
 
 POSTS = "posts"
 

@@ -13,7 +13,8 @@ from gateway.engine.errors import LeaseLostError
 from gateway.engine.ports import SessionStore
 from gateway.outbox.reference import reference_of
 from gateway.outbox.worker import Tempo
-from tests.unit.outbox.kit import Platform, desk, opened, until, working
+from tests.unit.outbox.kit import desk, opened, until, working
+from tests.unit.outbox.platform import Platform
 
 
 async def test_what_a_turn_said_is_shown_and_the_row_is_done(store: SessionStore) -> None:

@@ -9,7 +9,8 @@ from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Delivery
 from gateway.engine.ports import SessionStore
 from gateway.outbox.sending import SETTLING
-from tests.unit.outbox.kit import SOURCE, Desk, Platform, desk, until, working
+from tests.unit.outbox.kit import Desk, desk, until, working
+from tests.unit.outbox.platform import SOURCE, Platform
 
 
 async def take_over(made: Desk) -> Delivery:

@@ -13,7 +13,8 @@ from gateway.engine.ledger import Delivery, Part
 from gateway.engine.ports import SessionStore
 from gateway.outbox.journal import MARGIN, RowJournal
 from tests.conformance.store.ledger.kit import begun, mark, take_one
-from tests.unit.outbox.kit import SOURCE, Desk, Platform, desk, until
+from tests.unit.outbox.kit import Desk, desk, until
+from tests.unit.outbox.platform import SOURCE, Platform
 
 
 class Stopped:

@@ -11,7 +11,8 @@ from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Delivery, Part, PartKind
 from gateway.engine.ports import SessionStore
 from gateway.outbox.sending import SETTLING
-from tests.unit.outbox.kit import SOURCE, Desk, Lost, Platform, Post, desk, until, working
+from tests.unit.outbox.kit import Desk, desk, until, working
+from tests.unit.outbox.platform import SOURCE, Lost, Platform, Post
 
 
 async def test_an_answer_that_was_lost_doesnt_post_twice(store: SessionStore) -> None:

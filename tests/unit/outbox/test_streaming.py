@@ -24,7 +24,8 @@ from gateway.outbox.reference import reference_of
 from gateway.outbox.stream import turn_stream
 from gateway.outbox.view import turn_view
 from gateway.sinks.local import LocalSink, LocalSubscription
-from tests.unit.outbox.kit import ADA, SOURCE, Desk, desk, opened
+from tests.unit.outbox.kit import ADA, Desk, desk, opened
+from tests.unit.outbox.platform import SOURCE
 
 
 class Counting(LocalSink):

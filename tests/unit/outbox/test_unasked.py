@@ -14,7 +14,8 @@ from gateway.engine.records import NEW_TURN
 from gateway.models.scripted import ScriptedModel
 from gateway.schedules.quiet import NAME, kept_quiet
 from gateway.schedules.tool import TOOL
-from tests.unit.outbox.kit import SOURCE, Desk, agent, desk, opened, until
+from tests.unit.outbox.kit import Desk, agent, desk, opened, until
+from tests.unit.outbox.platform import SOURCE
 
 SESSION = "cron:digest:monday"
 
