@@ -84,7 +84,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        return "".join(block.text for block in self.blocks if isinstance(block, Text))
+        return "".join([block.text for block in self.blocks if isinstance(block, Text)])
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

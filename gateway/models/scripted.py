@@ -33,11 +33,12 @@ from gateway.engine.wire import dumps
 Reply = Callable[[ModelRequest], ModelReply | Awaitable[ModelReply]]
 
 STOPS = NORMAL_STOPS | ABNORMAL_STOPS
+SAYABLE = (Text, ToolCall, Reasoning, Opaque)
 
 
 def _check(block: object) -> None:
     """A script is an author's code, and what it says is stored: it must be text and JSON."""
-    if not isinstance(block, Text | ToolCall | Reasoning | Opaque):
+    if not isinstance(block, SAYABLE):
         raise _wrong(f"holds {type(block).__name__}, which a model can't say")
     if isinstance(block, Text) and not isinstance(cast("object", block.text), str):
         raise _wrong(f"says {type(block.text).__name__}, which isn't text")
@@ -108,8 +109,9 @@ class ScriptedModel(Model):
 
     async def _ask(self, request: ModelRequest) -> ModelReply:
         try:
-            answer = self._reply(request)
-            reply = cast("object", await answer if inspect.isawaitable(answer) else answer)
+            reply = cast("object", self._reply(request))
+            if not isinstance(reply, ModelReply) and inspect.isawaitable(reply):
+                reply = cast("object", await reply)
         except GatewayError:
             raise
         except (Exception, SystemExit) as error:

@@ -151,7 +151,8 @@ def enter(view: SessionView, ref: SessionRef, asked: Acceptance, by: Taker | Non
     plan = accept(view, ref, asked)
     record, session = plan.writes.new_turn, view.session
     rests = session is not None and session.reset_at is None and not view.open
-    if by is None or by.stopping() or record is None or session is None or not rests:
+    runs = rests and asked.failed is None
+    if by is None or by.stopping() or record is None or session is None or not runs:
         return Plan(Entered(plan.result), plan.writes)
     if needs_reading(asked.opening, by.preparers):
         return Plan(Entered(plan.result), plan.writes)
@@ -301,7 +302,7 @@ def _hold(
         last_seq=record.last_seq + len(events),
         **first,
     )
-    rows: tuple[EventRow, ...] = tuple(event_row(event, record.row) for event in events)
+    rows: tuple[EventRow, ...] = tuple([event_row(event, record.row) for event in events])
     writes = Writes(
         session=_patch(session, by),
         messages=() if message is None else (message_row(message, session.generation, record.row),),

@@ -6,6 +6,7 @@ denied too.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast
 
 from gateway.engine.agent import AgentDef, Surface
@@ -23,6 +24,7 @@ class FrozenSurface:
     source: str
     deny: frozenset[str]
 
+    @lru_cache(maxsize=256)  # noqa: B019 - one for each source of an agent, and every turn asks
     def body(self) -> str:
         deny: list[Json] = [*sorted(self.deny)]
         return dumps({"v": WIRE_VERSION, "source": self.source, "deny": deny})

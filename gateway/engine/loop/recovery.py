@@ -158,8 +158,10 @@ async def sweep(runtime: Keeper) -> None:
         await runtime.store.beat(runtime.owner)
         await _expire(runtime)
         for found in await runtime.store.backlog(lease(runtime)):
-            if mine(runtime, found):
-                runtime.actor(found.ref).wake()
+            # One that drives looks for more by itself; told to look again, it would ask for nothing
+            # and be in the way of the next turn's acceptance.
+            if mine(runtime, found) and (actor := runtime.actor(found.ref)).driver is None:
+                actor.wake()
         if runtime.clock.monotonic() >= runtime.problem_until:
             runtime.problem = None
     except StoreUnavailableError as error:

@@ -36,6 +36,10 @@ def to_json(value: object) -> Json:
 def _convert(value: object, path: str, depth: int) -> Json:
     if depth > _DEEPEST:
         raise TypeError(f"{_at(path[:80])} is nested deeper than {_DEEPEST} levels")
+    if type(value) is str:  # what most results are made of, found at once
+        return clean(value)
+    if type(value) is dict:
+        return _mapping(cast("Mapping[object, object]", value), path, depth)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Enum):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import cast
 
 from gateway.engine import events as ev
@@ -105,10 +104,11 @@ def _says_something(reply: ModelReply) -> bool:
     """Thinking alone is no answer; a paused reply is only half of one and needs no text yet."""
     if reply.stop == "pause_turn":
         return bool(reply.blocks)
-    return any(
-        block.text.strip() if isinstance(block, Text) else not isinstance(block, Reasoning)
-        for block in reply.blocks
-    )
+    for block in reply.blocks:
+        said = block.text.strip() if isinstance(block, Text) else not isinstance(block, Reasoning)
+        if said:
+            return True
+    return False
 
 
 def _delay(tries: int, retry_after: float | None) -> float:
@@ -140,13 +140,13 @@ async def _ask(attempt: Attempt) -> ModelReply:
         turn_id=attempt.turn_id,
         session=attempt.session,
     )
-    stream = attempt.world.agent.model.stream(request)
+    stream = cast("_Stream", attempt.world.agent.model.stream(request))
     reply: ModelReply | None = None
     meter: Meter | None = None
     try:
         with attempt.interruptible():
-            async with aclosing(cast("_Stream", stream)) as items:
-                async for item in items:
+            try:
+                async for item in stream:
                     if isinstance(item, ModelReply):
                         reply = item
                         continue
@@ -157,6 +157,8 @@ async def _ask(attempt: Attempt) -> ModelReply:
                     attempt.boundary()
                     if attempt.world.sink.watched(attempt.world.ref):
                         await attempt.tell(_delta_event(attempt, item))
+            finally:
+                await stream.aclose()
         if reply is None:
             raise ModelUnavailableError("the model's stream ended without a reply")
     except (ModelError, TurnStopped) as why:
@@ -257,7 +259,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
             ),
         ),
         usage=(usage_row(attempt, message.index, reply.usage, now),),
-        events=tuple(event_row(event, record.row) for event in events),
+        events=tuple([event_row(event, record.row) for event in events]),
         turns=turns,
     )
     await attempt.commit(writes, (message,), events)

@@ -40,6 +40,8 @@ class Result:
     decision: JsonObject | None = None
     trust: Trust = "tool"
     duration: Millis = Millis(0)
+    text: str | None = None
+    """The output as JSON, where it is known."""
 
     @classmethod
     def error(cls, message: str, **more: Json) -> Result:
@@ -84,7 +86,7 @@ def shaped(value: object, limit: int) -> Result:
     except BaseException as error:  # noqa: BLE001 - reading it runs the author's code as well
         return Result.error(f"the tool's result can't be read: {type(error).__name__}: {error}")
     if len(body) <= limit // 4 or len(body.encode()) <= limit:
-        return Result(output=output)
+        return Result(output=output, text=body)
     kept = body.encode()[: limit // 2].decode("utf-8", "ignore")
     return Result(output={"cut": True, "bytes": len(body.encode()), "start": kept})
 
@@ -100,7 +102,7 @@ def result_writes(attempt: Attempt, owed: Owed, result: Result, *, append: bool 
         seq=attempt.next_seq(),
         call_id=owed.call.id,
         name=owed.call.name,
-        result=summary(block.output),
+        result=summary(block.output, result.text),
         error=error_of(block),
         duration=result.duration,
         message=owed.index,

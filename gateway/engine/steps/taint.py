@@ -30,8 +30,8 @@ def gate(scenery: Scenery) -> Result | RequestParts | None:
     answerers = tool.answerers or gate_policy(attempt)
     if answerers is None:
         return Result.error(
-            f"{tool.name} was not run: the conversation holds unverified content and nobody is"
-            " configured to approve this call"
+            f"{tool.name} was not run: the conversation holds unverified content, and nobody is"
+            " configured to approve this call; agent.py names them, in approvals"
         )
     prompt = f"Run {tool.name}? The conversation holds content from an unverified sender."
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import fields
-from typing import cast
+from typing import cast, get_args
 
 from gateway.engine import events as ev
 from gateway.engine.kinds import Json, JsonObject, Millis, SessionRef, TurnRow
@@ -21,10 +21,14 @@ from gateway.engine.wire import dumps_known, loads, message_from, usage_from, us
 SUMMARY_CHARACTERS = 2000
 
 
-def summary(output: Json) -> str:
-    """A result in at most 2,000 characters, as events carry it."""
-    text = output if isinstance(output, str) else dumps_known(output)
+def summary(output: Json, text: str | None = None) -> str:
+    """A result in at most 2,000 characters, as events carry it. ``text`` is its JSON, if known."""
+    text = output if isinstance(output, str) else text or dumps_known(output)
     return text if len(text) <= SUMMARY_CHARACTERS else text[: SUMMARY_CHARACTERS - 1] + "…"
+
+
+UNMADE = summary({"cancelled": True})
+"""The result of a call that a cancelled turn never made; a tool may say the same of its own work."""
 
 
 def error_of(result: ToolResult) -> str | None:
@@ -35,7 +39,7 @@ def error_of(result: ToolResult) -> str | None:
 
 
 def reasoning_text(message: Message) -> str:
-    return "".join(block.text for block in message.blocks if isinstance(block, Reasoning))
+    return "".join([block.text for block in message.blocks if isinstance(block, Reasoning)])
 
 
 # -- event → row -----------------------------------------------------------------------------------
@@ -64,12 +68,14 @@ _BY_REFERENCE = (ev.UsageEvent, ev.MessageCompleted, ev.ReasoningCompleted)
 _BASE = {field.name for field in fields(ev.Event)}
 
 
+_OWN = {
+    kind.type: tuple(field.name for field in fields(kind) if field.name not in _BASE)
+    for kind in cast("tuple[type[ev.Event], ...]", get_args(ev.TurnEvent))
+}
+
+
 def _own_fields(event: ev.Event) -> JsonObject:
-    return {
-        field.name: cast("Json", getattr(event, field.name))
-        for field in fields(event)
-        if field.name not in _BASE
-    }
+    return {name: cast("Json", getattr(event, name)) for name in _OWN[event.type]}
 
 
 # -- row → event -----------------------------------------------------------------------------------

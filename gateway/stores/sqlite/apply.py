@@ -4,7 +4,6 @@ group's batch."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 from gateway.engine.errors import DuplicateClaimError, StaleAttemptError
@@ -48,6 +47,7 @@ def apply(
     if rest:
         if session in batch.sessions:
             batch.write(cursor)
+            undo.share()
         undo.mark()
     turn = writes.new_turn
     row = NEW_TURN
@@ -102,7 +102,9 @@ def _numbered(writes: Writes, row: TurnRow) -> Writes:
     )
 
 
-def _named(given: Iterable[Named], row: TurnRow) -> tuple[Named, ...]:
+def _named(given: tuple[Named, ...], row: TurnRow) -> tuple[Named, ...]:
+    if not given:  # as most of them are
+        return given
     return tuple(
         cast("Named", replace(cast("Any", item), turn=row))
         if getattr(item, "turn", None) == NEW_TURN

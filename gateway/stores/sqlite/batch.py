@@ -9,8 +9,9 @@ SQLite works. A piece that has to see a session's rows has them written first.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from gateway.engine.errors import StaleAttemptError
 from gateway.engine.kinds import TurnRow
@@ -27,7 +28,7 @@ from gateway.stores.sqlite.rows import (
     usage_values,
 )
 
-SIZES = (64, 16, 4, 3, 2, 1)
+SIZES = (64, 32, 16, 8, 4, 3, 2, 1)
 """Rows to a statement. Few sizes, so that each statement is prepared once and stays."""
 
 
@@ -35,7 +36,7 @@ class Refused(Exception):
     """The batch can't be kept: a fence has fallen, or the store refuses a row of somebody's.
     Each piece of the group then runs again alone, which shows whose."""
 
-    def __init__(self, cause: Exception) -> None:
+    def __init__(self, cause: BaseException) -> None:
         super().__init__(str(cause))
         self.cause = cause
 
@@ -45,13 +46,16 @@ def joins(writes: Writes) -> bool:
     return not (writes.companions or writes.requests or writes.cancels or writes.votes)
 
 
-def _statements(rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
-    """The rows in as few statements as the sizes allow: of each its size and its arguments."""
+def _statements(
+    texts: Mapping[int, str], width: int, values: list[Any]
+) -> Iterator[tuple[str, list[Any]]]:
+    """The rows, whose ``width`` values stand one after the other, in as few statements as the sizes
+    allow: of each its text and its arguments."""
     at = 0
-    while left := len(rows) - at:
-        size = next(size for size in SIZES if size <= left)
-        yield size, rows[at] if size == 1 else tuple(chain(*rows[at : at + size]))
-        at += size
+    for size, text in texts.items():
+        while (end := at + size * width) <= len(values):
+            yield text, values[at:end]
+            at = end
 
 
 class _Table:
@@ -63,11 +67,13 @@ class _Table:
         end = sql.index(")", start) + 1
         one, rest = sql[start:end], sql[end:]
         self._texts = {size: sql[:start] + ", ".join([one] * size) + rest for size in SIZES}
-        self.rows: list[Row] = []
+        self._width = one.count("?")
+        self.rows: list[Any] = []
+        """Their values, one after the other."""
 
     def write(self, cursor: sqlite3.Cursor) -> None:
-        for size, given in _statements(self.rows):
-            cursor.execute(self._texts[size], given)
+        for text, given in _statements(self._texts, self._width, self.rows):
+            cursor.execute(text, given)
 
 
 class _Changes:
@@ -121,21 +127,22 @@ class Batch:
         """Keep rows for later; ``joins`` says that they may wait."""
         self.sessions.add(session)
         for message in writes.messages:
-            self._messages.rows.append((session, *message_values(message)))
-        if writes.steps:
-            self._steps.rows.extend(map(step_values, writes.steps))
-        if writes.usage:
-            self._usage.rows.extend(map(usage_values, writes.usage))
-        if writes.events:
-            self._events.rows.extend(map(event_values, writes.events))
+            self._messages.rows.append(session)
+            self._messages.rows.extend(message_values(message))
+        for step in writes.steps:
+            self._steps.rows.extend(step_values(step))
+        for usage in writes.usage:
+            self._usage.rows.extend(usage_values(usage))
+        for event in writes.events:
+            self._events.rows.extend(event_values(event))
         if writes.turns:
             self._turns.rows.extend(map(saved_turn_values, writes.turns))
             if writes.session is None:
                 self._touched.rows.append((session,))
         for turn in writes.opened:
             self._opened.rows.append((turn.row,))
-        if writes.editions:
-            self._editions.rows.extend(map(edition_values, writes.editions))
+        for edition in writes.editions:
+            self._editions.rows.extend(edition_values(edition))
 
     def number(self, cursor: sqlite3.Cursor) -> TurnRow:
         """The number that the next new turn's row will have. Nobody else gives any."""
@@ -147,9 +154,9 @@ class Batch:
     def create(self, row: TurnRow, session: int, turn: TurnRecord) -> None:
         """Keep a new turn for later."""
         self.sessions.add(session)
-        self._created.rows.append((row, session, *new_turn_values(turn)))
+        self._created.rows.extend((row, session, *new_turn_values(turn)))
         if turn.content is not None:
-            self._openings.rows.append((row, turn.content))
+            self._openings.rows.extend((row, turn.content))
 
     # -- writing -------------------------------------------------------------------------------
     def write(self, cursor: sqlite3.Cursor) -> None:
@@ -158,7 +165,7 @@ class Batch:
             return
         try:
             if self._fences:
-                self._check(cursor, list(self._fences.items()))
+                self._check(cursor)
             for table in self._order:
                 if table.rows:
                     table.write(cursor)
@@ -166,11 +173,13 @@ class Batch:
             raise Refused(exc) from exc
         self._clear()
 
-    def _check(self, cursor: sqlite3.Cursor, fences: Sequence[Row]) -> None:
+    def _check(self, cursor: sqlite3.Cursor) -> None:
+        fences = list(chain.from_iterable(self._fences.items()))
         held = sum(
-            cursor.execute(_HELD[size], given).fetchone()[0] for size, given in _statements(fences)
+            cursor.execute(text, given).fetchone()[0]
+            for text, given in _statements(_HELD, 2, fences)
         )
-        if held != len(fences):
+        if held != len(self._fences):
             raise StaleAttemptError
 
     def forget(self) -> None:

@@ -46,7 +46,8 @@ class WriterPiece:
         except BaseException as exc:
             _end(undo, exc)
             raise
-        _end(undo, None)
+        if undo.marked:
+            _end(undo, None)
         return result
 
     def act(self, cursor: sqlite3.Cursor, undo: Undo) -> object:
@@ -171,8 +172,6 @@ class LocalPiece(WriterPiece):
         result: object = None
         error = self._blamed
         if error is None:
-            # Before the mark, or taking back would take the neighbours' rows along.
-            self._batch.write(cursor)
             undo.mark()
             result, error = self._guard.run(self._call)
             if error is not None:

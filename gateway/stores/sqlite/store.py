@@ -165,14 +165,19 @@ class SqliteStore(ReadingStore):
         self._local_calls += 1
         if self._ticking is None:
             self._tick(opened)
-        await _submit(opened, piece)
+        opened.writer.submit(piece)
+        await future
 
     async def beat(self, owner: str) -> None:
         await self._run(lambda future, _: BeatPiece(future, owner))
 
-    async def _run(self, make: Callable[[asyncio.Future[object], Batch], Piece]) -> object:
+    def _run(
+        self, make: Callable[[asyncio.Future[object], Batch], Piece]
+    ) -> asyncio.Future[object]:
         opened = self._writing()
-        return await _submit(opened, make(opened.loop.create_future(), opened.batch))
+        piece = make(opened.loop.create_future(), opened.batch)
+        opened.writer.submit(piece)
+        return piece.future
 
     def _writing(self) -> _Open:
         if self._opened is None:
@@ -211,11 +216,6 @@ def _abandon(preparing: asyncio.Future[_Open]) -> None:
     """Whoever wanted the store open was cancelled while it was being prepared."""
     if preparing.exception() is None:
         preparing.result().drop()
-
-
-async def _submit(opened: _Open, piece: Piece) -> object:
-    opened.writer.submit(piece)
-    return await piece.future
 
 
 def _bytes(path: Path) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from gateway.engine.kinds import Millis, SessionRef
-from gateway.engine.records import Ask, SessionRow, SessionView, TurnRecord
+from gateway.engine.records import Ask, SessionRow, SessionView, TurnHead, TurnRecord
 from gateway.engine.struct import replace
 from gateway.stores.sqlite.batch import Batch
 from gateway.stores.sqlite.rows import (
@@ -21,26 +21,32 @@ from gateway.stores.sqlite.rows import (
 )
 from gateway.stores.sqlite.undo import Undo
 
+LOOK = SQL["look_at_session"]
+
 
 def look(
     cursor: sqlite3.Cursor, ref: SessionRef, ask: Ask, lease: Millis, batch: Batch, undo: Undo
 ) -> SessionView:
     """Read what the decision asked for, with what the group wrote of the session so far."""
-    session = _session(cursor, ref, lease)
-    if session is not None and session.id in batch.sessions:
+    given = (lease, ref.agent, ref.key, ask.turn_id)
+    row = cursor.execute(LOOK, given).fetchone()
+    if row is not None and row[0] in batch.sessions:
         batch.write(cursor)
-        session = _session(cursor, ref, lease)
-    if session is None and ask.create:
+        row = cursor.execute(LOOK, given).fetchone()
+    if row is None and ask.create:
         undo.mark()
         cursor.execute(SQL["create_session"], (ref.agent, ref.key))
-        session = _session(cursor, ref, lease)
-    if session is None:
+        row = cursor.execute(LOOK, given).fetchone()
+    if row is None:
         return SessionView(session=None)
-    heads = tuple(map(read_head, cursor.execute(SQL["open_turns"], (session.id,)).fetchall()))
+    session, (has_open, known) = read_session(row), row[-2:]
+    heads: tuple[TurnHead, ...] = ()
+    if has_open:
+        heads = tuple(map(read_head, cursor.execute(SQL["open_turns"], (session.id,)).fetchall()))
     turn: TurnRecord | None = None
-    if ask.turn_id is not None:
+    if known:
         turn = _turn(cursor, "turn_by_id", (session.id, ask.turn_id))
-    elif ask.head and heads:
+    elif ask.turn_id is None and ask.head and heads:
         turn = _turn(cursor, "turn_by_row", (heads[0].row,))
     view = SessionView(session=session, open=heads, turn=turn)
     if turn is not None and ask.tail:
@@ -48,11 +54,6 @@ def look(
     if ask.request is not None:
         view = _with_request(cursor, view, ask.request, session)
     return view
-
-
-def _session(cursor: sqlite3.Cursor, ref: SessionRef, lease: Millis) -> SessionRow | None:
-    row = cursor.execute(SQL["find_session"], (lease, ref.agent, ref.key)).fetchone()
-    return read_session(row) if row else None
 
 
 def _turn(cursor: sqlite3.Cursor, query: str, values: Row) -> TurnRecord | None:

@@ -2,8 +2,8 @@
 
 Work that arrives while a commit is under way forms the next transaction; nobody waits on purpose,
 so a lone session pays nothing. What somebody outside waits for goes first, and its group ends with
-it. A piece that may fail halfway sets a savepoint, and a caller is
-answered only after COMMIT returned, all of a group in one hop to the event loop.
+it. A piece that may fail halfway sets a savepoint, and a caller is answered only after COMMIT
+returned, all of a group in one hop to the event loop.
 
 A piece can lose the transaction for all (``INSERT OR ROLLBACK``, ``RAISE(ROLLBACK)``, a full disk).
 Nobody was answered then, so every other piece of the group runs again, alone.
@@ -131,6 +131,7 @@ class Writer:
         self._batch = batch
         self._idle = idle
         self._line = Line()
+        self._submitted: list[Piece] = []
         self._closed = False
         self._unchecked = True
         self._thread = threading.Thread(target=self._main, name="gateway-sqlite", daemon=True)
@@ -139,14 +140,25 @@ class Writer:
         self._thread.start()
 
     def submit(self, piece: Piece) -> None:
+        """On the event loop. The thread hears of it once all that is ready there has run: woken at the
+        first of many, it would fight for the interpreter with those that are about to submit more,
+        which costs both of them more than either's work."""
         if self._closed:
             raise closed_error()
-        self._line.put(piece)
+        if not self._submitted:
+            self._loop.call_soon(self._hand_over)
+        self._submitted.append(piece)
+
+    def _hand_over(self) -> None:
+        for piece in self._submitted:
+            self._line.put(piece)
+        self._submitted.clear()
 
     async def stop(self, patience: float) -> bool:
         """Finish what was submitted, checkpoint, close the connection. ``False`` when a tool that
         doesn't return keeps the thread; it dies with the process."""
         self._closed = True
+        self._hand_over()
         self._line.end()
         await asyncio.to_thread(self._thread.join, patience)
         return not self._thread.is_alive()

@@ -10,6 +10,7 @@ from gateway.engine.agent import Surface, TurnError
 from gateway.engine.errors import BusyError, FatalToolError, SeamVersionError
 from gateway.engine.kinds import Json
 from gateway.engine.limits import Limits
+from gateway.engine.loop.recovery import sweep
 from gateway.engine.messages import Reasoning, Text
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
@@ -201,6 +202,24 @@ class TestRuntime:
             assert len(kept) == 3
         hold.go()
         assert (await soon(busy.result(started.turn_id))).text == "re: wait"
+
+    async def test_a_sweep_has_nothing_asked_of_a_session_that_runs(self, bench: Bench) -> None:
+        """Its driver asks by itself where others may have written, and nowhere else."""
+        hold = Hold()
+
+        async def script(_: ModelRequest) -> ModelReply:
+            await hold.here()
+            return say("done")
+
+        await bench.start(june(script=script))
+        started = await bench.session().start(TurnInput(message="go"))
+        await hold.wait()
+        begun = bench.store.writes.count("begin")
+        await sweep(bench.runtime)
+        hold.go()
+        await soon(bench.session().result(started.turn_id))
+        await _quiet(bench)
+        assert bench.store.writes.count("begin") - begun == bench.runtime.shared
 
     async def test_an_evicted_session_is_as_it_was(self, bench: Bench) -> None:
         def script(request: ModelRequest) -> ModelReply:

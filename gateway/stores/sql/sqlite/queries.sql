@@ -14,6 +14,14 @@ s.next_number, s.reset_at, s.created_at, s.active_at
 -- name: find_session
 SELECT {session_columns} FROM gw_sessions s WHERE s.agent = ?2 AND s.key = ?3
 
+-- And whether it has open turns and the turn ?4: mostly it has neither, and nothing more is read.
+-- name: look_at_session
+SELECT {session_columns},
+  EXISTS (SELECT 1 FROM gw_turns t WHERE t.session = s.id AND t.state IN ('queued', 'running'))
+    OR EXISTS (SELECT 1 FROM gw_turns t WHERE t.session = s.id AND t.state = 'suspended'),
+  EXISTS (SELECT 1 FROM gw_turns t WHERE t.session = s.id AND t.turn_id = ?4)
+FROM gw_sessions s WHERE s.agent = ?2 AND s.key = ?3
+
 -- name: create_session
 INSERT INTO gw_sessions (agent, key, created_at, active_at) VALUES (?, ?, {now}, {now})
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import quote
 
-from channels.email.emulator.border import Passage, stamped
+from channels.email.emulator.border import Passage, handed_on
 from channels.email.emulator.faults import Fault
 from channels.email.emulator.letters import Draft, reply
 from channels.email.emulator.server import MailServer
@@ -154,7 +154,7 @@ class Email:
             number=len(self._mails),
             at=self.post.now(),
         )
-        raw = stamped(mailed.raw, self.post.border, way)
+        raw = handed_on(mailed.raw, self.post.border, way)
         return await asyncio.to_thread(handed_over, self.port, sender, to, raw)
 
     async def chat(self, who: Who, text: str) -> Mailed:
@@ -381,6 +381,8 @@ async def open_email(state: Path, *, replace: Replace) -> AsyncGenerator[Email]:
             state,
             LEADS="api:lead api:second",
             EMAIL_LISTEN=f"lmtp://127.0.0.1:{port}",
+            EMAIL_LISTEN_AUTHSERV_ID=post.border.id,
+            EMAIL_LISTEN_BORDER_HOST=post.border.id,
             EMAIL_VOUCHING_DOMAINS="cust.example",
         )
         del env["GATEWAY_MODEL"]
