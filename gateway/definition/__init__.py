@@ -9,7 +9,7 @@ from __future__ import annotations
 from gateway.definition.author import Agent, Reply, Schedule, Target
 from gateway.definition.channels import ChannelFactory
 from gateway.definition.choice import SCRIPTED, ModelFactory, ScriptedFactory
-from gateway.definition.load import BUILT_IN_SOURCES, Loaded, load_agent
+from gateway.definition.load import BUILT_IN_SOURCES, DirectoryAgent, Loaded, load_agent
 from gateway.definition.problems import DefinitionError, Problem
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Agent",
     "ChannelFactory",
     "DefinitionError",
+    "DirectoryAgent",
     "Loaded",
     "ModelFactory",
     "Problem",

@@ -24,6 +24,7 @@ from gateway.definition.source import entries, parse
 from gateway.definition.tools import check_waits, load_tools
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError
+from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
 
 BUILT_IN_SOURCES = frozenset({"api", "chat", "cli", "console", "cron", "timer", "web"})
@@ -40,6 +41,14 @@ class Address:
     line: int | None = None
 
 
+@struct(frozen=True, slots=True, kw_only=True)
+class DirectoryAgent(AgentDef):
+    """An agent that was read from a directory, with what it begins by itself: whoever hosts it sees to
+    that."""
+
+    schedules: Mapping[str, Schedule] = field(default_factory=dict[str, Schedule])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """An agent directory that holds together.
@@ -50,13 +59,16 @@ class Loaded:
 
     path: Path
     agent: Agent
-    definition: AgentDef
+    definition: DirectoryAgent
     env: Mapping[str, str]
     skills: tuple[Skill, ...] = ()
-    schedules: Mapping[str, Schedule]
     channels: Mapping[str, ChannelFactory] = field(default_factory=dict[str, ChannelFactory])
     addresses: tuple[Address, ...] = ()
     warnings: tuple[Problem, ...] = ()
+
+    @property
+    def schedules(self) -> Mapping[str, Schedule]:
+        return self.definition.schedules
 
     def misaddressed(self, channels: Mapping[str, Channel]) -> tuple[Problem, ...]:
         """Addresses that their channel wouldn't understand. A channel that can tell has a method
@@ -75,7 +87,7 @@ class Loaded:
                 )
         return in_order(found)
 
-    async def start(self) -> AgentDef:
+    async def start(self) -> DirectoryAgent:
         """The agent with its services, built once from the environment. Raises ``ConfigError``."""
         factory = self.agent.services
         if factory is None:
@@ -152,7 +164,6 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
         definition=definition,
         env=env,
         skills=parts.skills,
-        schedules={name: placed.schedule for name, placed in parts.schedules.items()},
         channels=parts.channels,
         addresses=_addresses(parts, parts.file.agent),
         warnings=in_order(findings.warnings),
@@ -292,7 +303,7 @@ def _addresses(parts: _Parts, agent: Agent) -> tuple[Address, ...]:
 # -- assembly --------------------------------------------------------------------------------------
 def _assemble(
     parts: _Parts, choice: ModelChoice, package: Package, findings: Findings
-) -> AgentDef | None:
+) -> DirectoryAgent | None:
     agent = parts.file.agent
     reply = _offline_reply(package, findings)
     if agent is None or findings.errors:
@@ -306,7 +317,7 @@ def _assemble(
         source: _join(text, skills) if _replaces(agent, source) else text
         for source, text in parts.overlays.items()
     }
-    return AgentDef(
+    return DirectoryAgent(
         name=agent.name,
         model=model,
         instructions=_join(parts.prompt, skills),
@@ -316,6 +327,7 @@ def _assemble(
         approvals=dict(agent.approvals),
         authorize_answer=agent.authorize_answer,
         on_turn_error=agent.on_turn_error,
+        schedules={name: placed.schedule for name, placed in parts.schedules.items()},
     )
 
 

@@ -42,7 +42,8 @@ class TurnInput:
     ``event`` is the verified inbound event without its raw payload; ``None`` for a programmatic or
     proactive turn. ``trust`` defaults to what the speaker's level and the trigger imply. ``source``
     selects the surface. ``target`` is where the turn is delivered; with ``deliver`` a delivery stands
-    among its companions, and everything that becomes of the turn is told there.
+    among its companions, and everything that becomes of the turn is told there. ``failed`` says why it
+    can't begin: then it is kept, listed and told of like any that failed, and never runs.
     """
 
     message: str | Sequence[Text | Attachment]
@@ -56,6 +57,7 @@ class TurnInput:
     trust: Trust | None = None
     deliver: bool = False
     companions: Companions = ()
+    failed: str | None = None
 
 
 @struct(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ class Session:
             decide = partial(enter, ref=self.ref, asked=asked, by=taker)
             entered: Entered = await runtime.store.amend(self.ref, ask, decide)
             begun, accepted = entered.begun, entered.accepted
-            if accepted.started.created:
+            if accepted.started.created and asked.failed is None:
                 actor.live.add(asked.turn_id)
                 actor.stand(accepted.started.position)
             await self._told(accepted.events, accepted.ended, accepted.interrupt, "replaced")
@@ -135,6 +135,7 @@ class Session:
             when_suspended=when_suspended,
             deliver=given.deliver,
             companions=given.companions,
+            failed=given.failed,
             queue_limit=runtime.limits.queue_per_session,
             now=runtime.clock.now(),
         )

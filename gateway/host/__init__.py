@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from gateway.host.channels.context import Context
     from gateway.host.embed import Mounted, create_runtime, mount_agent
     from gateway.host.serving import Serving, serve
+    from gateway.schedules.fire import receive
 
-__all__ = ["Context", "Mounted", "Serving", "create_runtime", "mount_agent", "serve"]
+__all__ = ["Context", "Mounted", "Serving", "create_runtime", "mount_agent", "receive", "serve"]
 
 _HOMES = {
     "Context": "gateway.host.channels.context",
@@ -20,6 +21,7 @@ _HOMES = {
     "Serving": "gateway.host.serving",
     "create_runtime": "gateway.host.embed",
     "mount_agent": "gateway.host.embed",
+    "receive": "gateway.schedules.fire",
     "serve": "gateway.host.serving",
 }
 

@@ -21,6 +21,7 @@ from typing import Protocol
 from aiohttp import web
 
 from channels.protocol import Channel, Sealer
+from gateway.definition import DirectoryAgent, Schedule, Target
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError
 from gateway.engine.limits import Limits
@@ -34,6 +35,9 @@ from gateway.host.channels.registry import Registry
 from gateway.host.channels.waking import WakingSink
 from gateway.host.channels.ways import Ways
 from gateway.host.routes import channel_routes, turn_routes
+from gateway.schedules.book import Book
+from gateway.schedules.runner import Runner
+from gateway.schedules.words import introduced
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
 from gateway.values import ApiToken
@@ -91,14 +95,16 @@ def mount_agent(  # noqa: PLR0913 - what an application has and wants, most of i
     channels: Sequence[Channel] = (),
     public_url: str | None = None,
     sealer: Sealer | None = None,
+    schedules: bool = True,
     close_store: bool = True,
 ) -> Mounted:
     """Add an agent's routes to an application, and its runtime to the application's life.
 
     Without ``tokens`` only this machine may call. ``channels`` get their webhooks below
     ``/channels``, and what they need of ``public_url`` and ``sealer``
-    (``gateway.sealing.make_sealer``). Raises ``ConfigError`` when the runtime doesn't run this
-    agent, or the channels come too late; warns when it runs it with other tools.
+    (``gateway.sealing.make_sealer``). The ``schedules`` of an agent that was read from a directory run
+    here; of one that speaks on a channel that isn't mounted it warns. Raises ``ConfigError`` when the
+    runtime doesn't run this agent, or the channels come too late; warns when it runs it with other tools.
     """
     running = runtime.agents.get(agent.name)
     if running is None:
@@ -129,9 +135,34 @@ def mount_agent(  # noqa: PLR0913 - what an application has and wants, most of i
     around = Surroundings(
         registry=registry, metrics=api.metrics, sealer=sealer, public_url=public_url
     )
-    ways = Ways(runtime, agent.name, around) if channels else None
+    room = Context(runtime, agent.name, registry)
+    due = _due(running, registry) if schedules else {}
+    book = api.schedules = Book(runtime, agent.name, due, room) if due else None
+    runner = None if book is None else Runner(book, runtime.owner, around.waits)
+    ways = Ways(runtime, agent.name, around, runner) if channels or runner else None
     _hang_on(app, api, ways, runs=first, close_store=close_store)
-    return Mounted(api, Context(runtime, agent.name, registry))
+    return Mounted(api, room)
+
+
+def _due(agent: AgentDef, registry: Registry) -> dict[str, Schedule]:
+    """The schedules that can run here. To fire one whose channel is another process's to mount would take
+    its tick away from that."""
+    if not isinstance(agent, DirectoryAgent):
+        return {}
+    found: dict[str, Schedule] = {}
+    for name, schedule in agent.schedules.items():
+        target = schedule.target
+        if not isinstance(target, Target) or target.channel in registry.channels:
+            found[name] = schedule
+        else:
+            log.warning(
+                "the schedule %s doesn't run here: it speaks on %s, and that channel isn't mounted;"
+                " give it to mount_agent: channels=[…]",
+                name,
+                target,
+                extra={"agent": agent.name},
+            )
+    return found
 
 
 def _equipped(
@@ -168,9 +199,12 @@ def _hang_on(
     app: web.Application, api: Api, ways: Ways | None, *, runs: bool, close_store: bool
 ) -> None:
     async def start(_: web.Application) -> None:
-        await api.runtime.start()
+        if runs:
+            await api.runtime.start()
         if ways is not None:
             await ways.start()
+        for schedule in [] if api.schedules is None else await api.schedules.rows():
+            log.info("%s", introduced(schedule), extra={"agent": api.agent})
 
     async def stop(_: web.Application) -> None:
         """Before the application waits for its handlers: streams would keep it waiting."""
@@ -184,8 +218,7 @@ def _hang_on(
     async def close(_: web.Application) -> None:
         await api.runtime.store.close()
 
-    if runs:
-        app.on_startup.append(start)
+    app.on_startup.append(start)
     app.on_shutdown.append(stop)
     if runs and close_store:
         app.on_cleanup.append(close)

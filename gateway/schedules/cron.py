@@ -71,8 +71,9 @@ class Cron:
         """Raises ``CronError``."""
         parts = text.split()
         if len(parts) != len(_FIELDS):
+            fields = "1 field" if len(parts) == 1 else f"{len(parts)} fields"
             raise CronError(
-                f"has {len(parts)} fields instead of 5 (minute hour day month weekday)",
+                f"has {fields} instead of 5 (minute hour day month weekday)",
                 'write five fields: cron: "0 9 * * 1-5"',
             )
         minutes, hours, days, months, weekdays = (

@@ -6,18 +6,20 @@ see it come.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from datetime import datetime
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 from zoneinfo import ZoneInfo
 
-from channels.protocol import WhenSuspended
+from channels.protocol import Channel, WhenSuspended
 from gateway.definition.author import Schedule, Target
-from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.errors import DeliverUnsupportedError
+from gateway.engine.kinds import JsonObject, Millis, TurnRow
 from gateway.engine.outcomes import Started, TurnInput
 from gateway.engine.records import NEW_TURN, Companion, OccurrenceKept
 from gateway.engine.runtime import Runtime
-from gateway.engine.struct import struct
+from gateway.engine.struct import replace, struct
 from gateway.schedules.seeding import asked
 
 _UNFIT = re.compile(r"[^!\"$-.0-\[\]-~]+")
@@ -37,28 +39,31 @@ class Room(Protocol):
 
 
 async def receive(  # noqa: PLR0913 - a turn that nobody asked for has these parts
+    channel: Channel | str,
     ctx: Room,
     *,
     seed: str,
+    target: str | JsonObject | None,
     trigger: str,
     session: str,
-    source: str = "cron",
-    target: JsonObject | None = None,
     companions: tuple[Companion, ...] = (),
+    failed: str | None = None,
 ) -> Started:
-    """Start a turn with ``seed`` on behalf of ``trigger`` (``cron:digest``), rendered by the channel
-    ``source`` at ``target`` like any other; without a target nobody is shown it. Behind a request it
-    waits.
+    """Start a turn with ``seed`` on behalf of ``trigger`` (``cron:digest``), rendered by ``channel`` (or
+    the one of this name) at ``target``, an address there, like any other; without a target nobody is shown
+    it. Behind a request it waits. ``failed`` says why it can't begin: it is shown as one that failed.
 
     Raises ``DeliverUnsupportedError`` before anything starts; a turn that it returned is committed.
     """
+    source = channel if isinstance(channel, str) else channel.source
     given = TurnInput(
         message=seed,
         source=source,
         trigger="proactive",
         by=trigger,
-        target=target,
+        target={"source": source, "address": target} if isinstance(target, str) else target,
         companions=companions,
+        failed=failed,
     )
     start = ctx.run_detached if target is None else ctx.run_delivered
     return await start(given, session=session, when_suspended="queue")
@@ -96,29 +101,57 @@ async def run_once(ctx: Room, runtime: Runtime, firing: Firing) -> Fired | None:
     if seed is None:
         await runtime.store.ledger.note([kept(firing, "skipped", now, "nothing to ask")])
         return None
+    seed = _marked_late(seed, firing, now) if firing.late else seed
+    return await _begun(ctx, firing, seed, kept(firing, "fired", now, why, turn=NEW_TURN))
+
+
+async def run_failed(ctx: Room, runtime: Runtime, firing: Firing, why: str) -> Fired:
+    """Keep that a tick failed, and with it a turn that did: who would have read what came of it is told
+    there, or where it can't be told, the turn is listed.
+
+    Raises ``DuplicateClaimError`` for a tick that has an outcome already, and what ``Session.start`` raises.
+    """
+    row = kept(firing, "failed", runtime.clock.now(), why, turn=NEW_TURN)
+    seed = f"(the schedule {firing.name} couldn't begin)"
+    try:
+        return await _begun(ctx, firing, seed, row, failed=why)
+    except DeliverUnsupportedError:
+        unseen = replace(firing, schedule=dataclasses.replace(firing.schedule, target=None))
+        return await _begun(ctx, unseen, seed, row, failed=why)
+
+
+async def _begun(
+    ctx: Room, firing: Firing, seed: str, row: OccurrenceKept, failed: str | None = None
+) -> Fired:
     target = cast("Target | None", firing.schedule.target)
     session = f"cron:{_UNFIT.sub('-', firing.name)}:{occurrence(firing.schedule, firing.due)}"
     started = await receive(
+        "cron" if target is None else target.channel,
         ctx,
-        seed=_marked_late(seed, firing, now) if firing.late else seed,
+        seed=seed,
+        target=None if target is None else target.address,
         trigger=firing.by,
         session=session,
-        source="cron" if target is None else target.channel,
-        target=None if target is None else {"source": target.channel, "address": target.address},
-        companions=(kept(firing, "fired", now, why),),
+        companions=(row,),
+        failed=failed,
     )
     return Fired(started.turn_id, session)
 
 
-def kept(firing: Firing, outcome: str, now: Millis, why: str = "") -> OccurrenceKept:
-    """The tick's outcome, to be committed: with the turn if it ``fired``."""
-    fired = outcome == "fired"
+def kept(
+    firing: Firing,
+    outcome: Literal["fired", "skipped", "failed"],
+    now: Millis,
+    why: str = "",
+    turn: TurnRow | None = None,
+) -> OccurrenceKept:
+    """The tick's outcome, to be committed: with its turn, if there is one."""
     return OccurrenceKept(
         agent=firing.agent,
         schedule=firing.name,
         due=firing.due,
-        outcome="fired" if fired else "skipped" if outcome == "skipped" else "failed",
-        turn=NEW_TURN if fired else None,
+        outcome=outcome,
+        turn=turn,
         by=firing.by,
         why=why,
         at=now,

@@ -20,11 +20,11 @@ from gateway.engine.errors import (
     GatewayError,
     StoreUnavailableError,
 )
-from gateway.engine.kinds import Millis
+from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.limits import Waits
 from gateway.engine.records import Companion
 from gateway.schedules.book import Book
-from gateway.schedules.fire import Firing, kept, run_once
+from gateway.schedules.fire import Firing, kept, run_failed, run_once
 from gateway.schedules.plan import Plan, ScheduleState, Skipped, due
 from gateway.schedules.state import Kept, keep, read
 
@@ -149,21 +149,42 @@ class Runner:
             )  # another host was quicker, or this one before it died
         except (StoreUnavailableError, BusyError):
             raise
-        except Exception as error:  # whatever it is, it is told, and the others go on
-            why = _words(error)
-            row = kept(firing, "failed", self._runtime.clock.now(), why)
-            if not await self._note(row):
-                return await self._came_of(firing)
-            if why != before:
-                name, said = firing.name, "schedule %s fails: %s; try it: gateway schedules run %s"
-                cause = error.__cause__ if isinstance(error, GatewayError) else error
-                log.exception(said, name, why, name, exc_info=cause)
-            return why
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and the others go on
+            return await self._failed(firing, error, before)
         if fired is not None:
             log.info("schedule %s fired", firing.name, extra={"turn_id": fired.turn_id})
         if before is not None:
             log.info("schedule %s works again", firing.name)
         return None
+
+    async def _failed(self, firing: Firing, error: Exception, before: str | None) -> str | None:
+        """The first time in a row it is told where its result would have been; another reason is logged."""
+        why, name = _words(error), firing.name
+        try:
+            if before is not None or not await self._told(firing, error, why):
+                await self._ledger.note([kept(firing, "failed", self._runtime.clock.now(), why)])
+        except DuplicateClaimError:
+            return await self._came_of(firing)
+        if why != before:
+            said = "schedule %s fails: %s; try it: gateway schedules run %s"
+            cause = error.__cause__ if isinstance(error, GatewayError) else error
+            log.error(said, name, why, name, exc_info=cause)
+        return why
+
+    async def _told(self, firing: Firing, error: Exception, why: str) -> bool:
+        """``False`` where not even a turn that failed can be kept, for the reason that none could begin."""
+        runtime = self._runtime
+        try:
+            failed = await run_failed(self._book.room, runtime, firing, why)
+        except (DuplicateClaimError, StoreUnavailableError, BusyError):
+            raise
+        except GatewayError:
+            return False
+        ref = SessionRef(firing.agent, failed.session)
+        record = await runtime.store.turn(ref, failed.turn_id)
+        if record is not None and runtime.agents[firing.agent].on_turn_error is not None:
+            await runtime.report_failure(runtime.actor(ref).world, record, error)
+        return True
 
     async def _came_of(self, firing: Firing) -> str | None:
         """Why a tick failed that has an outcome already; ``None`` if it didn't."""

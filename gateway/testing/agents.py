@@ -368,7 +368,7 @@ class AgentUnderTest:
     async def _fired(self, schedule: str, due: Millis) -> Turn:
         rows = await self.store.ledger.occurrences(self._book.agent, schedule)
         came = next((row for row in rows if row.due == due), None)
-        if came is None or came.turn_id is None or came.session is None:
+        if came is None or came.outcome != "fired" or not came.turn_id or not came.session:
             why = "it had nothing to ask" if came is None else f"it was {came.outcome}: {came.why}"
             raise AssertionError(f"the schedule {schedule} began no turn: {why}")
         return Turn(self, came.session, came.turn_id)

@@ -125,11 +125,11 @@ def came_of(row: JsonObject, out: Out) -> Part:
     if not last:
         return "never ran", "dim"
     outcome, why = text_of(last.get("outcome")), one_line(text_of(last.get("why")), 200)
+    turn = text_of(last.get("turn_id"))
     if outcome == "failed":
-        return _marked(f"failed: {why}", "✗", out), "red"
+        return _marked(f"failed: {why}" + (f" (turn {turn})" if turn else ""), "✗", out), "red"
     if outcome == "skipped":
         return _marked(f"skipped: {why}", "–", out), "dim"
-    turn = text_of(last.get("turn_id"))
     if quiet := text_of(last.get("quiet")):
         return _marked(
             f"nothing to report: {one_line(quiet, 200)} (turn {turn})", "✓", out
@@ -140,13 +140,15 @@ def came_of(row: JsonObject, out: Out) -> Part:
 
 
 def delivered(last: JsonObject, out: Out) -> Part:
-    """Whether what it said arrived: only a message that the platform has counts."""
+    """Whether what it said arrived: only a message that the platform has counts. One that couldn't begin
+    says that it couldn't."""
     row = object_of(last.get("delivery"))
     state, ref = text_of(row.get("state")), text_of(row.get("ref"))
     if state == "silent" or not row:
         return "", ""
     if ref and state in {"done", "resting"}:
-        return _marked(named(row, "ref", out), "✓", out), "green"
+        alert = "the alert: " if text_of(last.get("outcome")) == "failed" else ""
+        return _marked(f"{alert}{named(row, 'ref', out)}", "✓", out), "green"
     if state == "dead":
         trouble = one_line(text_of(row.get("error")), 200)
         again = f"gateway deliveries retry {whole(row.get('id'))}"

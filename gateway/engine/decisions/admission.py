@@ -55,6 +55,7 @@ class Acceptance:
     when_suspended: Literal["raise", "queue"]
     deliver: bool
     companions: Companions
+    failed: str | None = None
     queue_limit: int
     now: Millis
 
@@ -109,7 +110,14 @@ def accept(view: SessionView, ref: SessionRef, asked: Acceptance) -> Plan[Accept
         rows = rows(Standing(position=position, waits_for=next(parked, None), replaces=ends))
     writes = replace(swept.writes, new_turn=record, companions=rows)
     accepted = Accepted(started, (*swept.events, queued), swept.ended, swept.interrupt)
-    return Plan(accepted, writes)
+    if asked.failed is None:
+        return Plan(accepted, writes)
+    closed = close(_unbegun(record, ref.key, asked.now), Ending.failed(asked.failed))
+    events = (*writes.events, *closed.writes.events)
+    return Plan(
+        replace(accepted, events=(*accepted.events, *closed.events)),
+        replace(writes, new_turn=closed.record, events=events),
+    )
 
 
 def _existing(view: SessionView) -> SessionRow:
@@ -176,15 +184,18 @@ def _close_fresh(head: TurnHead, session: SessionRow, reason: CancelReason, now:
         queued_at=now,
         delivers=head.delivers,
     )
-    scene = Scene(
+    return close(_unbegun(record, session.ref.key, now), Ending.cancelled(reason))
+
+
+def _unbegun(record: TurnRecord, session: str, now: Millis) -> Scene:
+    return Scene(
         record=record,
-        session=session.ref.key,
-        generation=head.generation,
+        session=session,
+        generation=record.generation,
         messages=(),
         started=frozenset(),
         now=now,
     )
-    return close(scene, Ending.cancelled(reason))
 
 
 def _swept(view: SessionView, session: SessionRow, asked: Acceptance) -> _Swept:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,6 @@ from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Document, Ledger
 from gateway.engine.ports import SessionStore
-from gateway.engine.struct import replace
 from gateway.stores import open_store
 from gateway.testing.crash import Crash, CrashingStore
 from tests.support.cli import ROOT

@@ -11,6 +11,7 @@ from gateway.cli.exits import Exit
 from gateway.cli.operate.schedules import came_of, delivered
 from gateway.cli.out import Out, plain
 from gateway.engine.kinds import JsonObject
+from gateway.outbox.reference import reference_of
 from tests.support.cli import ROOT, Serving, Shell
 
 pytestmark = pytest.mark.timeout(90)
@@ -56,6 +57,11 @@ def test_without_a_host_they_are_listed_run_paused_and_resumed(shell: Shell) -> 
     assert str(last["by"]).startswith("cli:")
     said = shell.ok("schedules").out
     assert f"nothing to report: all is calm (turn {fired['turn_id']})" in said
+    unasked = shell.run("why", reference_of(str(fired["turn_id"])), "--json")
+    assert (unasked.code, unasked.error["fix"]) == (
+        Exit.NOT_FOUND,
+        f"gateway turns show {fired['turn_id']}",
+    )
 
     assert "gateway schedules resume digest" in shell.ok("schedules", "pause", "digest").out
     assert "paused by cli:" in shell.ok("schedules").out
@@ -123,6 +129,7 @@ OUT = Out(stdout=io.StringIO())
     ("last", "said"),
     [
         ({"outcome": "failed", "why": "its seed function raised KeyError"}, "failed: its seed"),
+        ({"outcome": "failed", "why": "it raised", "turn_id": "t1"}, "failed: it raised (turn t1)"),
         ({"outcome": "skipped", "why": "paused by cli:june"}, "skipped: paused by cli:june"),
         ({"outcome": "fired", "why": "late by 20 min", "state": "completed", "turn_id": "t1"},
          "completed, late by 20 min (turn t1)"),
@@ -146,3 +153,9 @@ def test_what_came_of_it(last: JsonObject, said: str) -> None:
 )  # fmt: skip
 def test_whether_it_arrived(row: JsonObject, said: str) -> None:
     assert plain(delivered({"delivery": row}, OUT)) == said
+
+
+def test_of_one_that_failed_it_is_the_alert_that_arrived() -> None:
+    row: JsonObject = {"state": "done", "ref": "slack:T1:C1:1.2"}
+    told = delivered({"outcome": "failed", "delivery": row}, OUT)
+    assert plain(told) == "the alert: slack:T1:C1:1.2"

@@ -140,7 +140,7 @@ CASES = [
         {
             "schedules/extra.py": "from gateway import Schedule\n\nschedule = Schedule(cron='x', seed='s')\n"
         },
-        "schedules/extra.py:3: has a cron that has 1 fields",
+        "schedules/extra.py:3: has a cron that has 1 field",
     ),
 ]
 

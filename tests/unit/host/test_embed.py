@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
+from gateway.definition import Loaded, load_agent
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError, DeliverUnsupportedError
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.limits import SYSTEM_CLOCK
 from gateway.engine.outcomes import TurnInput
 from gateway.host import Mounted, create_runtime, mount_agent
+from gateway.models.scripted import ScriptedModel
+from gateway.schedules.plan import ScheduleState
+from gateway.schedules.state import Kept, keep
+from gateway.stores.memory import MemoryStore
 from gateway.values import ApiToken, Secret
 from tests.support.http import Client, connect, on_socket
+from tests.unit.definition.directories import write
 from tests.unit.host.channels.echo import Echo
 from tests.unit.host.world import World, agent_for, until
 
@@ -172,3 +180,57 @@ async def test_a_cap_that_cannot_be(cap: float) -> None:
     agent = agent_for(World())
     with pytest.raises(ValueError, match="max_sessions"):
         await create_runtime({agent.name: agent}, max_sessions=cap)
+
+
+EACH_MINUTE = """
+    ---
+    cron: "* * * * *"
+    target: %s:ops
+    ---
+    good morning
+"""
+
+
+async def read(folder: Path, files: Mapping[str, str]) -> Loaded:
+    return await asyncio.to_thread(
+        load_agent,
+        await asyncio.to_thread(write, folder, files),
+        env={},
+        scripted=ScriptedModel,
+        offline=True,
+        sources=("echo", "fax"),
+    )
+
+
+async def test_schedules_run_there_too_once_in_however_many_applications(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = {f"schedules/{name}.md": EACH_MINUTE % name for name in ("echo", "fax")}
+    loaded = await read(tmp_path, files)
+    shop_agent, store, channel = await loaded.start(), MemoryStore(), Echo()
+    await store.open()
+    now = SYSTEM_CLOCK.now()
+    due = Millis(now - now % 60_000)
+    seen = ScheduleState(line="* * * * * UTC", seen=Millis(due - 60_000))
+    await keep(store.ledger, shop_agent.name, "echo", seen, Kept())
+    async with AsyncExitStack() as apps:
+        for channels in ([channel], [Echo(shown=channel.shown)]):
+            app = shop()
+            runtime = await create_runtime({shop_agent.name: shop_agent}, store=store)
+            mount_agent(app, shop_agent, runtime, channels=channels, close_store=False)
+            await apps.enter_async_context(on_socket(app))
+        said = "the schedule fax doesn't run here: it speaks on fax:ops, and that channel isn't"
+        assert said in caplog.text
+        await until(lambda: ("ops", "offline") in channel.shown)
+        rows = await store.ledger.occurrences(shop_agent.name, None, 10)
+        assert [(row.schedule, row.outcome) for row in rows if row.due == due] == [
+            ("echo", "fired")
+        ]
+    await store.close()
+
+
+async def test_schedules_may_be_left_to_another_process(tmp_path: Path) -> None:
+    agent = await (await read(tmp_path, {})).start()
+    runtime = await create_runtime({agent.name: agent})
+    assert mount_agent(shop(), agent, runtime, schedules=False).api.schedules is None
+    assert mount_agent(shop(), agent, runtime).api.schedules is not None

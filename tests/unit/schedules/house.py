@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -16,7 +16,6 @@ from gateway.engine.ledger import OccurrenceRow
 from gateway.engine.ports import SessionStore
 from gateway.engine.runtime import Runtime
 from gateway.engine.session import Session
-from gateway.engine.struct import replace
 from gateway.host.channels.context import Context, Surroundings
 from gateway.host.channels.registry import Registry
 from gateway.host.channels.waking import WakingSink
@@ -93,6 +92,10 @@ class House:
 
     def session(self, key: str) -> Session:
         return self.runtime.session("june", key)
+
+    async def shows_all(self, text: str, *, times: int) -> None:
+        """Wait until it is shown so often, among whatever else is."""
+        await until(lambda: [shown for _, shown in self.echo.shown].count(text) == times)
 
     async def shows(self, *texts: str) -> None:
         await until(lambda: [text for _, text in self.echo.shown] == list(texts))

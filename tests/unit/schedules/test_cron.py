@@ -39,7 +39,7 @@ def test_a_line_that_can_be_understood(line: str) -> None:
     [
         ("", "has 0 fields instead of 5"),
         ("0 9 * * * *", "has 6 fields instead of 5"),
-        ("@daily", "has 1 fields instead of 5"),
+        ("@daily", "has 1 field instead of 5"),
         ("60 * * * *", "the minute '60', outside 0-59"),
         ("* * 0 * *", "the day of month '0', outside 1-31"),
         ("* * * 13 *", "the month '13', outside 1-12"),

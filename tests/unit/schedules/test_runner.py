@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,7 +14,6 @@ from gateway.engine.errors import BusyError
 from gateway.engine.kinds import Millis
 from gateway.engine.ports import SessionStore
 from gateway.stores.memory import MemoryStore
-from tests.unit.host.world import until
 from tests.unit.schedules.house import DIGEST, NINE, at, house
 
 SESSION = "cron:digest:2026-11-30T09:00+01:00"
@@ -123,7 +121,7 @@ async def test_one_that_a_clock_far_ahead_put_off_is_resumed(store: SessionStore
         for _ in range(50):  # the runner has looked, and sleeps
             await asyncio.sleep(0)
         await here.book.resume("digest")
-        here.leap_to(Millis(NINE + 1))
+        here.leap_to(Millis(NINE + 20_000))  # it looks at the clock every 15 s
         await here.ticked(1)
         assert await here.turns() == [SESSION]
 
@@ -181,77 +179,6 @@ async def test_a_seed_function_is_told_when_it_was_due(store: SessionStore) -> N
             "2026-12-01T09:00:00+01:00",
         ]
         assert asked[0][1] is here.runtime.agents["june"].services
-
-
-async def test_one_that_fails_alerts_once_and_the_others_go_on(
-    store: SessionStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    broken = True
-
-    def seed(*, at: datetime, services: object) -> str:
-        if broken:
-            raise RuntimeError("secret: the shop's password")
-        return "good morning"
-
-    pair = {"bad": replace(DIGEST, seed=seed), "good": DIGEST}
-    why = "its seed function raised RuntimeError"
-    caplog.set_level(logging.INFO, "gateway.schedules")
-    async with house(store, pair, runs=True) as here:
-        await here.known(2)
-        for number, day in enumerate(("2026-11-30", "2026-12-01"), 1):
-            here.leap_to(at(f"{day}T09:00:01"))
-            await here.ticked(2 * number)
-            await here.shows(*["you said: good morning"] * number)
-        assert await here.outcomes("bad") == [("failed", why)] * 2
-        alerts = [row for row in caplog.records if row.levelno >= logging.ERROR]
-        assert [row.getMessage() for row in alerts] == [
-            f"schedule bad fails: {why}; try it: gateway schedules run bad"
-        ]
-        async with asyncio.timeout(10):
-            while (await here.book.row("bad"))["problem"] != why:
-                await asyncio.sleep(0.01)
-        assert (await here.book.row("good"))["problem"] is None
-        assert (await here.book.lag())[1] == [("bad", why)]
-        broken = False
-        here.leap_to(at("2026-12-02T09:00:01"))
-        await here.shows(*["you said: good morning"] * 4)
-        await until(lambda: "schedule bad works again" in caplog.messages)
-        async with asyncio.timeout(10):
-            while (await here.state("bad")).problem is not None:
-                await asyncio.sleep(0.01)
-
-
-@pytest.mark.parametrize("made", ["", "  \n", 7])
-async def test_a_seed_that_is_no_text_is_a_failure(store: SessionStore, made: object) -> None:
-    def seed(*, at: datetime, services: object) -> str:
-        return made  # type: ignore[return-value]
-
-    async with house(store, {"digest": replace(DIGEST, seed=seed)}) as here:
-        await here.look()
-        here.leap_to(NINE)
-        await here.look()
-        ((outcome, why),) = await here.outcomes()
-        assert outcome == "failed"
-        assert "returned no text" in why
-        assert await here.turns() == []
-
-
-async def test_a_channel_that_is_not_there_is_a_failure_until_it_is(store: SessionStore) -> None:
-    async with house(store, channels=False) as here:
-        await here.look()
-        here.leap_to(NINE)
-        await here.look()
-        ((outcome, why),) = await here.outcomes()
-        assert outcome == "failed"
-        assert "no channel that could deliver" in why
-        state = await here.state()
-        assert (state.problem, state.problem_at) == (why, state.problem_at)
-    async with house(store, now=at("2026-12-01T08:59:59")) as here:
-        here.leap_to(TUESDAY)
-        await here.look()
-        state = await here.state()
-        assert (state.problem, state.problem_at) == (None, None)
-        await here.shows("you said: good morning")
 
 
 async def test_a_host_that_is_full_fires_it_once_there_is_room(store: SessionStore) -> None:

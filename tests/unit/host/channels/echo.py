@@ -24,6 +24,7 @@ from gateway.engine.ledger import Delivery
 from gateway.engine.messages import Text
 from gateway.engine.ports import Prepared, Preparer, Preparing
 from gateway.engine.tool import Tool, tool
+from gateway.outbox.words import closing
 
 
 @tool(effect="read")
@@ -94,6 +95,8 @@ class Echo:
             if isinstance(event, MessageCompleted):
                 self._show(delivery, event.text)
         view = await ctx.turn(delivery)
+        if view.state == "failed":
+            self._show(delivery, closing(view, said=False))
         state = "resting" if view.state in OPEN_STATES else "done"
         await journal.settle(state, satisfied=wanted, seq=seq)  # type: ignore[arg-type]
 

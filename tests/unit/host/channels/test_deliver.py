@@ -132,10 +132,10 @@ async def test_speaking_first() -> None:
         await until(lambda: channel.ctx is not None)
         assert channel.ctx is not None
         started = await receive(
+            channel,
             channel.ctx,
             seed="good morning",
-            source="echo",
-            target=dict(ROOM),
+            target=str(ROOM["address"]),
             trigger="cron:digest",
             session="cron:digest:1",
         )
