@@ -172,7 +172,7 @@ class SlackChannel:
     async def reconcile(self, delivery: Delivery) -> SentOrNot:
         running = await self._started()
         delivery = await placed(delivery, running.ctx, self._tokens.only)
-        return await reconcile(delivery, running.api)
+        return await reconcile(delivery, running.api, running.ctx.ledger)
 
     # -- before a turn ---------------------------------------------------------------------------------
     def preparer(self) -> Preparer:

@@ -11,7 +11,7 @@ from channels.slack.writing import reconcile as reconciling
 from channels.slack.writing.acts import target_of
 from channels.slack.writing.note import note
 from channels.slack.writing.writer import write
-from gateway.engine.ledger import Delivery
+from gateway.engine.ledger import Delivery, Ledger
 
 
 async def deliver(
@@ -32,8 +32,9 @@ async def deliver(
     return await show(events, delivery, to, ctx, api, options)
 
 
-async def reconcile(delivery: Delivery, api: SlackApi) -> SentOrNot:
-    """What became of the part whose send was begun and never confirmed."""
+async def reconcile(delivery: Delivery, api: SlackApi, ledger: Ledger) -> SentOrNot:
+    """What became of the part whose send was begun and never confirmed. Raises
+    ``StoreUnavailableError``."""
     if delivery.part.startswith(CARD):
         return await reconcile_card(delivery, api)
-    return await reconciling.reconcile(delivery, api)
+    return await reconciling.reconcile(delivery, api, ledger)

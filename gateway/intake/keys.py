@@ -23,6 +23,11 @@ def removed(post: str) -> str:
     return f"{post}:removed"
 
 
+def deleted(post: str) -> str:
+    """Taken by the removal of a post, whatever became of it until then: no later version is answered."""
+    return f"{post}:deleted"
+
+
 def held(known: Known, now: Millis) -> tuple[Claimed, ...]:
     """Keys that somebody has, and still will."""
     return tuple(claim for claim in known.claims if claim.expires_at > now)

@@ -71,6 +71,8 @@ async def test_its_first_sign_is_a_status_with_a_stop_and_no_message(on: Stage) 
     await on.ask(QUESTION, root)
     await on.says(root, "Order 1042")
     assert before == [("processing", 0)]
+    (session,) = on.slack.world.sessions.values()
+    assert (session.title, session.initiator) == ("where is order 1042?", office.asker.id)
     assert on.slack.journal.count("reactions.add", "chat.postMessage", "chat.postEphemeral") == 0
 
 

@@ -53,6 +53,7 @@ def asked(card: Card) -> list[JsonObject]:
         words.text(told.speaker.partition(":")[2] or told.speaker, "code"),
         words.text(f" · {told.known}"),
         *(words.text(f" {why}") for why in told.reasons),
+        *([words.text(f" {told.since}", "bold")] if told.since else []),
     ]
     quoted = [words.text(told.words[:MOST_ASKED])]
     found: list[JsonObject] = [

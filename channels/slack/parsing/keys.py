@@ -84,11 +84,17 @@ def opened_home(installation: str, user: str) -> str:
 
 # -- addresses -------------------------------------------------------------------------------------
 def target(
-    *, installation: str, team: str, channel: str, thread: str, recipient: tuple[str, str]
+    *,
+    installation: str,
+    team: str,
+    channel: str,
+    thread: str,
+    recipient: tuple[str, str],
+    title: str = "",
 ) -> JsonObject:
     """Where an answer goes. ``lane`` orders what is sent there; ``team`` is the workspace that
     workspace-scoped methods of an org-wide token want; ``recipient`` the user and team for whom a
-    stream is started."""
+    stream is started; ``title`` what the thread's session is called if this begins it."""
     user, user_team = recipient
     return {
         "source": "slack",
@@ -99,6 +105,7 @@ def target(
         "thread_ts": thread,
         "user": user,
         "user_team": user_team,
+        "title": title,
     }
 
 

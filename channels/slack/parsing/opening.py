@@ -120,6 +120,7 @@ def inbound(
             channel=at.channel,
             thread=at.root,
             recipient=(person.user, person.team or team),
+            title=inward.headline(plain),
         ),
         fetch=_fetch(envelope, me, at, post, plain),
     )

@@ -13,9 +13,10 @@ from typing import Literal
 
 from channels.slack.words.guard import one_line
 from gateway.engine import events as ev
-from gateway.engine.kinds import CancelReason, Json, JsonObject
+from gateway.engine.kinds import CancelReason, Json, JsonObject, Millis
 from gateway.engine.messages import ToolCall
 from gateway.engine.struct import replace, struct
+from gateway.engine.wire.events import UNMADE
 
 FILE_TOOL = "attach_file"
 """The tool whose committed call is a file of the answer."""
@@ -79,7 +80,8 @@ class Piece:
 @struct(frozen=True, slots=True)
 class Doc:
     """``seq`` is that of the last durable event folded. ``deaf``: a piece of what is being said was
-    missed, so that the rest isn't shown before it commits."""
+    missed, so that the rest isn't shown before it commits. ``unmade`` are calls whose result may say that
+    they were never made, and when that was."""
 
     seq: int = 0
     state: DocState = "queued"
@@ -89,6 +91,7 @@ class Doc:
     tasks: tuple[Task, ...] = ()
     files: tuple[File, ...] = ()
     waiting: tuple[Waiting, ...] = ()
+    unmade: tuple[tuple[str, Millis], ...] = ()
     cancelled: CancelReason | None = None
 
     @property
@@ -206,6 +209,8 @@ def _complete(doc: Doc, event: ev.ActionCompleted) -> Doc:
     def ended(task: Task) -> Task:
         return replace(task, state="error" if event.error or task.refused else "complete")
 
+    if event.result == UNMADE:
+        doc = replace(doc, unmade=(*doc.unmade, (event.call_id, event.at)))
     return _changed(replace(doc, files=files), event.call_id, ended)
 
 
@@ -268,7 +273,18 @@ def _end(
         case ev.TurnTimedOut():
             return replace(ended, state="timed_out")
         case ev.TurnCancelled():
-            return replace(ended, state="cancelled", cancelled=event.reason)
+            return replace(_unmade(ended, event.at), state="cancelled", cancelled=event.reason)
+
+
+def _unmade(doc: Doc, at: Millis) -> Doc:
+    """The calls that this end left unmade got their results with it: people mustn't read them as done."""
+    calls = {call for call, then in doc.unmade if then == at}
+    tasks = tuple(
+        replace(task, state="error", refused="cancelled") if task.id in calls else task
+        for task in doc.tasks
+    )
+    files = tuple(file for file in doc.files if file.call_id not in calls)
+    return replace(doc, tasks=tasks, files=files)
 
 
 def _stopped(task: Task) -> Task:

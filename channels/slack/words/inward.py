@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from channels.slack.words.guard import one_line
 from gateway.engine.struct import struct
 
 MOST_NAME = 80
+MOST_HEADLINE = 80
+NAMELESS = "…"
+"""Stands for somebody of whom only the id is known."""
 
 _TOKEN = re.compile(r"<([^<>\n]+)>")
 _ENTITIES = re.compile(r"&(amp|lt|gt);")
@@ -50,6 +54,17 @@ def plain(text: str, *, names: Mapping[str, str] | None = None, us: str | None =
         at = found.end()
     out.append(_decoded(rest[at:]))
     return Plain("".join(out), tuple(Named(name, key) for key, name in reading.given.items()))
+
+
+def headline(said: Plain) -> str:
+    """What a conversation that begins with this is called in a list: its first words, as one plain line
+    that pings nobody. Empty if there are none."""
+    begun = said.text.strip()[: 2 * MOST_HEADLINE].splitlines()
+    line = begun[0] if begun else ""
+    unknown = [one for one in said.mentions if one.name[1:] == one.id]
+    for one in sorted(unknown, key=lambda one: -len(one.id)):
+        line = line.replace(one.name, NAMELESS)
+    return one_line(line, MOST_HEADLINE)
 
 
 def _without_call(text: str, us: str | None) -> str:

@@ -90,6 +90,7 @@ class Target:
     thread: str = ""
     user: str = ""
     user_team: str = ""
+    title: str = ""
 
     def ref(self, ts: str) -> str:
         return keys.post(self.installation, self.channel, ts)
@@ -107,6 +108,7 @@ def target_of(target: JsonObject) -> Target | None:
         thread=found.get("thread_ts", ""),
         user=found.get("user", ""),
         user_team=found.get("user_team", "") or found.get("team", ""),
+        title=found.get("title", ""),
     )
 
 

@@ -17,6 +17,7 @@ from channels.slack.calls import (
     Refused,
     dead,
 )
+from channels.slack.writing import status
 from channels.slack.writing.acts import Act, Target
 from channels.slack.writing.shown import Extra, Plain, extra_of, with_extra
 from channels.slack.writing.tempo import REFUSED_FOR, SURE_AFTER
@@ -26,6 +27,7 @@ from gateway.engine.struct import replace, struct
 
 AGAIN = 1.0
 """Seconds."""
+NO_AGENT = "not_agent_app"
 STREAM_ONLY = frozenset({"user_is_bot", "user_not_found"})
 """Refusals that are about the person a stream is for: a post is for nobody."""
 GONE = frozenset({"message_not_found", "thread_not_found"})
@@ -94,7 +96,9 @@ def _unclear(act: Act, now: Millis) -> Came:
 def _refused(act: Act, refused: Refused, to: Target) -> Came:
     code = refused.code
     if act.kind == "status":
-        return Came(closed=REFUSED_FOR)
+        # The name may be all that is wrong: whoever asked has left the channel. Without it, then.
+        unnamed = status.is_named(act) and code != NO_AGENT
+        return Came() if unnamed else Came(closed=REFUSED_FOR)
     if act.kind == "start" and (code in STREAM_ONLY or code.startswith("restricted_action")):
         return Came(parts=_undone(act), closed=REFUSED_FOR)
     if act.kind in {"end", "delete"} and code not in FOR_GOOD:

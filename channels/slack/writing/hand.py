@@ -23,7 +23,7 @@ from channels.slack.writing import acts, status
 from channels.slack.writing.acts import Act, Look, Send, Target
 from channels.slack.writing.came import Came, came
 from channels.slack.writing.desk import Desk
-from channels.slack.writing.reconcile import find
+from channels.slack.writing.reconcile import find, taken_by
 from channels.slack.writing.sheet import Sheet
 from channels.slack.writing.shown import extra_of, with_extra
 from channels.slack.writing.tempo import REFUSED_FOR, SURE_AFTER, Tempo
@@ -54,8 +54,7 @@ class Hand:
     @property
     def untouched(self) -> bool:
         """No status was set for this turn, now or by whoever had the delivery before."""
-        row, before = self.delivery, self.journal.recovered
-        return self.tempo.status is None and not before and row.shown == 0 and row.attempts <= 1
+        return self.tempo.status is None and self.delivery.token <= 1
 
     def budget(self, method: str) -> float:
         ready = self.ctx.pacer.ready
@@ -110,6 +109,8 @@ class Hand:
         closed, tries = found.closed, self.delivery.attempts
         if act.kind == "status" and isinstance(outcome, NotNow) and tries >= STATUS_TRIES:
             closed = REFUSED_FOR
+        if act.kind == "status" and isinstance(outcome, Refused):
+            self.tempo.unnamed = True
         if closed is not None:
             self.ctx.pacer.penalise(self._here(act.method), closed)
         if not isinstance(outcome, Ok):
@@ -124,8 +125,8 @@ class Hand:
         self.journal.outlasts(CALL_SECONDS)
         part = step.part
         self.tempo.looked = self.ctx.clock.now()
-        known = [each.ref for each in self.journal.parts if each.ref is not None]
-        match await find(part, self.delivery.target, self._api, known):
+        taken = taken_by(self.ctx.ledger, self.delivery.source)
+        match await find(part, self.delivery.target, self._api, taken):
             case Sent(ref):
                 await self._note(_adopted(part, ref))
             case NotSent() if self.ctx.clock.now() >= part.opened_at + SURE_AFTER:

@@ -84,7 +84,7 @@ def _status(desk: Desk) -> Act | Wait | None:
         return None
     if desk.budget(chosen) > 0:
         return None if desk.untouched and desk.sheet.ended else desk.after(chosen)
-    return status.act(chosen, shown, desk.to)
+    return status.act(chosen, shown, desk.to, named=not desk.tempo.unnamed)
 
 
 # -- what isn't certain --------------------------------------------------------------------------------

@@ -1,15 +1,15 @@
 """What became of a message whose sending was begun and never confirmed: Slack is asked, nothing is guessed.
 
 A post carries its part's nonce as metadata, so it is found by that. A stream takes none when it begins
-("chat.startStream" in Slack's docs): ours is the message of this app in the thread that is being streamed, or
-broke off, and that no part knows; a lane has one sender at a time, so there can't be two. A file has its id
-from before it is shared. Reads ("conversations.replies", "conversations.history", "files.info",
+("chat.startStream" in Slack's docs): ours is the message of this app in the thread that is or was being streamed
+(somebody may have pressed Stop meanwhile), and that no part knows; a lane has one sender at a time, so there can't
+be two. A file has its id from before it is shared. Reads ("conversations.replies", "conversations.history", "files.info",
 "auth.test"): metadata is told with ``include_all_metadata``, a page's ``next_cursor`` is empty at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from channels.contract import NotSent, Sent, SentOrNot, Unknown
 from channels.slack.calls import NotNow, Ok, Outcome, Refused, SlackApi
@@ -17,14 +17,16 @@ from channels.slack.parsing.envelope import items, obj
 from channels.slack.writing.acts import Target, target_of
 from channels.slack.writing.shown import extra_of
 from gateway.engine.kinds import JsonObject
-from gateway.engine.ledger import Delivery, Part
+from gateway.engine.ledger import Delivery, Ledger, Part
 
 BEFORE = 60.0
 """Seconds: Slack's clock may be behind ours by so much."""
 PAGES = 10
 PAGE = 200
 RETRY = 30.0
-STREAMED = frozenset({"in_progress", "errored"})
+
+Taken = Callable[[str], Awaitable[bool]]
+"""Whether a message, by its reference, is that of a part."""
 
 
 class _NoAnswer(Exception):
@@ -33,11 +35,20 @@ class _NoAnswer(Exception):
         self.unknown = Unknown(why, after)
 
 
-async def find(
-    part: Part, target: JsonObject, api: SlackApi, known: Collection[str] = ()
-) -> SentOrNot:
-    """Whether Slack has the message of a part that is ``opening``. ``known`` are the references of
-    messages that belong to other parts."""
+def taken_by(ledger: Ledger, source: str) -> Taken:
+    async def taken(ref: str) -> bool:
+        return await ledger.shown_at(source, ref) is not None
+
+    return taken
+
+
+async def nobodys(_: str) -> bool:
+    """For what isn't streamed, and is found by a mark of its own."""
+    return False
+
+
+async def find(part: Part, target: JsonObject, api: SlackApi, taken: Taken = nobodys) -> SentOrNot:
+    """Whether Slack has the message of a part that is ``opening``. Raises what ``taken`` does."""
     to = target_of(target)
     if to is None:
         return NotSent()
@@ -45,18 +56,17 @@ async def find(
         if part.kind == "file":
             return await _shared(part, to, api)
         if part.kind == "stream":
-            return await _stream(part, to, api, known)
+            return await _stream(part, to, api, taken)
         return await _post(part, to, api)
     except _NoAnswer as none:
         return none.unknown
 
 
-async def reconcile(delivery: Delivery, api: SlackApi) -> SentOrNot:
-    """What became of the delivery's part that is ``opening``."""
-    known = [part.ref for part in delivery.parts if part.ref is not None]
+async def reconcile(delivery: Delivery, api: SlackApi, ledger: Ledger) -> SentOrNot:
+    """What became of the delivery's part that is ``opening``. Raises ``StoreUnavailableError``."""
     for part in delivery.parts:
         if part.state == "opening":
-            return await find(part, delivery.target, api, known)
+            return await find(part, delivery.target, api, taken_by(ledger, delivery.source))
     return NotSent()
 
 
@@ -68,12 +78,12 @@ async def _post(part: Part, to: Target, api: SlackApi) -> SentOrNot:
     return NotSent()
 
 
-async def _stream(part: Part, to: Target, api: SlackApi, known: Collection[str]) -> SentOrNot:
+async def _stream(part: Part, to: Target, api: SlackApi, taken: Taken) -> SentOrNot:
     me = _told(await api.call(to.installation, "auth.test", {}))
     async for message in _messages(part, to, api):
         ours = message.get("bot_id") == me.get("bot_id") or message.get("user") == me.get("user_id")
         ref = to.ref(str(message.get("ts")))
-        if ours and message.get("streaming_state") in STREAMED and ref not in known:
+        if ours and message.get("streaming_state") and not await taken(ref):
             return Sent(ref)
     return NotSent()
 

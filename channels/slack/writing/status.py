@@ -1,8 +1,9 @@
 """What an agent's thread shows about itself: that it is at work, waits for a person, or is done.
 
 Methods ("agents.sessions.setStatus" and "assistant.threads.setStatus" in Slack's docs): ``processing`` shows a
-loader and a Stop button. An app that isn't declared an agent is refused there and has the older method: any
-text, gone after two minutes or with the next message. Pure.
+loader and a Stop button. The first status begins the session, and names it and whoever began it, who must be in
+the channel; later ones leave both as they are. An app that isn't declared an agent is refused there and has the
+older method: any text, gone after two minutes or with the next message. Pure.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from channels.slack.writing.tempo import PATIENCE, STATUS_EVERY, Budget, Tempo
 from gateway.engine.kinds import JsonObject, Millis
 
 AT_WORK = "is working on it…"
+TITLE, INITIATOR = "title", "initiator_user_id"
 
 
 def method(budget: Budget) -> str | None:
@@ -28,10 +30,24 @@ def due(status: Status, tempo: Tempo, budget: Budget, now: Millis) -> str | None
     return chosen
 
 
-def act(chosen: str, status: Status, to: Target) -> Act:
+def act(chosen: str, status: Status, to: Target, *, named: bool = False) -> Act:
+    """``named``: should this begin the session, it says what that is called and who began it."""
     args: JsonObject = {"channel_id": to.channel, "thread_ts": to.thread}
     if chosen == OLD_STATUS:
         args["status"] = AT_WORK if status == "processing" else ""
     else:
         args["status"] = status
+        if named and status == "processing":
+            args.update(_names(to))
     return Act(kind="status", method=chosen, args=args, status=status)
+
+
+def is_named(act: Act) -> bool:
+    return bool(act.args.keys() & {TITLE, INITIATOR})
+
+
+def _names(to: Target) -> JsonObject:
+    """A bot has no id of a person, and begins nothing."""
+    initiator = to.user if to.user[:1] in {"U", "W"} else ""
+    given: JsonObject = {TITLE: to.title, INITIATOR: initiator}
+    return {name: value for name, value in given.items() if value}

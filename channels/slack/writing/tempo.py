@@ -75,6 +75,8 @@ class Tempo:
     status: Status | None = None
     """What the session shows; ``None``: not known."""
     status_at: Millis = Millis(0)
+    unnamed: bool = False
+    """A status was refused that would have named its session."""
 
     def since(self, part: int, every: int) -> Millis:
         """The next moment for a part that is touched only so often."""

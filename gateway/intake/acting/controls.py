@@ -14,7 +14,8 @@ from gateway.approvals import words as deciding
 from gateway.approvals.reading import read_card
 from gateway.engine.errors import DuplicateClaimError
 from gateway.engine.kinds import OPEN_STATES, Millis, SessionRef
-from gateway.engine.records import TurnRecord
+from gateway.engine.ledger import Asked
+from gateway.engine.records import DeliveryMark, TurnRecord
 from gateway.engine.struct import replace
 from gateway.intake import keys, words
 from gateway.intake.accept import Letter
@@ -59,7 +60,8 @@ async def control(
 async def _stop(means: Means, asked: Control, since: Millis) -> Settled:
     found = await _stopped(means, asked, since)
     if found is None:
-        return settle(means, asked, "accepted", "stop:nothing-runs")
+        nothing = settle(means, asked, "accepted", "stop:nothing-runs")
+        return replace(nothing, rows=(*nothing.rows, *await _waiting(means, asked)))
     ref, turn = found
     if asked.by is None or asked.by.id != turn.speaker:
         who = await _who(means, asked)
@@ -102,6 +104,16 @@ async def _stopped(
             return (ref, turn) if meant else None
         ended = turn
     return None
+
+
+async def _waiting(means: Means, asked: Control) -> list[DeliveryMark]:
+    """What waits for a person isn't ended by a stop. Its views are looked at again, since who speaks in the
+    conversation may have changed."""
+    if asked.place is None:
+        return []
+    ref = await means.entrance.session_at(asked.place, asked.event_id)
+    parked = await means.runtime.store.list_turns(ref=ref, state="suspended", limit=VERSIONS)
+    return [DeliveryMark(turn=one.turn.row, at=means.clock.now()) for one in parked]
 
 
 def _streams(asked: Control) -> list[str]:
@@ -152,19 +164,18 @@ async def _started_over(means: Means, ref: SessionRef, generation: int, event_id
 # -- edits and removals ------------------------------------------------------------------------------------
 async def _edit(means: Means, asked: Control, since: Millis, attempts: int) -> Came:
     """The new version goes in first and the old ones end after it, so that nothing is lost in
-    between; of versions that race, the newest stays."""
+    between; of versions that race, the newest stays, unless the post is removed by then."""
     edited = asked.inbound
     if edited is None or asked.post is None:
         return settle(means, asked, "unsupported", "edit:nothing-said")
     ref = await means.entrance.session_at(edited.place, asked.event_id)
-    held = await _held(means, edited.place)
+    held, gone = await _held(means, edited.place), await _is_deleted(means, asked.post)
     versions = await _versions(means, ref, asked.post)
     if edited.turn_id not in {turn.turn_id for turn in versions}:
-        if not versions and held:
-            soon = retry_at(min(attempts, SOON), means.clock.now())
-            return Later(soon, "the message isn't let in yet")
+        if gone:
+            return settle(means, asked, "not_addressed", "removed-first")
         if not versions:
-            return _not_yet(means, asked, since)
+            return _not_in(means, attempts) if held else _not_yet(means, asked, since)
         if max(turn.turn_id for turn in versions) > edited.turn_id:
             return settle(means, asked, "accepted", "edit:superseded")
         unfinished = {turn.turn_id for turn in versions if turn.state in OPEN_STATES}
@@ -175,11 +186,12 @@ async def _edit(means: Means, asked: Control, since: Millis, attempts: int) -> C
         if busy is not None:
             return busy
         versions = await _versions(means, ref, asked.post)
-    newest = max(turn.turn_id for turn in versions)
+        gone = await _is_deleted(means, asked.post)  # by somebody who didn't see this version
+    newest = "" if gone else max(turn.turn_id for turn in versions)
     for turn in versions:
         if turn.state in OPEN_STATES and turn.turn_id != newest:
             session = means.runtime.session(ref.agent, ref.key)
-            await session.cancel(turn.turn_id, reason="replaced")
+            await session.cancel(turn.turn_id, reason="requested" if gone else "replaced")
     return Settled()  # its verdict came with the turn
 
 
@@ -207,12 +219,11 @@ async def _delete(means: Means, asked: Control, since: Millis) -> Came:
     if asked.post is None or asked.place is None:
         return settle(means, asked, "unsupported", "delete:nothing-said")
     ref = await means.entrance.session_at(asked.place, asked.event_id)
+    await _take(means, keys.deleted(asked.post))
     versions = await _versions(means, ref, asked.post)
     if not versions:
         # What is held isn't let in any more, unless it came in just now.
-        with suppress(DuplicateClaimError):
-            gone = keys.claims([keys.removed(asked.post)], means.clock.now())
-            await means.runtime.store.ledger.note(gone)
+        await _take(means, keys.removed(asked.post))
         versions = await _versions(means, ref, asked.post)
     if not versions:
         return _not_yet(means, asked, since)
@@ -222,6 +233,21 @@ async def _delete(means: Means, asked: Control, since: Millis) -> Came:
     if not unfinished:
         return settle(means, asked, "accepted", "delete:changes-nothing", turn=versions[0].row)
     return settle(means, asked, "accepted", "delete:cancelled", turn=unfinished[0].row)
+
+
+async def _take(means: Means, key: str) -> None:
+    with suppress(DuplicateClaimError):
+        await means.runtime.store.ledger.note(keys.claims([key], means.clock.now()))
+
+
+async def _is_deleted(means: Means, post: str) -> bool:
+    ask = Asked(source=means.source, event_id="", keys=(keys.deleted(post),))
+    return bool((await means.runtime.store.ledger.known(ask)).claims)
+
+
+def _not_in(means: Means, attempts: int) -> Later:
+    soon = retry_at(min(attempts, SOON), means.clock.now())
+    return Later(soon, "the message isn't let in yet")
 
 
 def _not_yet(means: Means, asked: Control, since: Millis) -> Came:

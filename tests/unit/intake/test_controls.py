@@ -309,6 +309,28 @@ async def test_a_removal_cancels_what_is_unfinished(here: Stage) -> None:
     assert (await here.ended(f"{TURN}:e5.5")).state == "cancelled"
 
 
+@pytest.mark.parametrize("first", ["edit", "removal"])
+async def test_what_is_edited_and_removed_at_once_is_answered_in_no_version(
+    here: Stage, first: str
+) -> None:
+    await working_on(here)
+    told = [edited(said("wait"), "hello"), removed()]
+    for one in told if first == "edit" else reversed(told):
+        await here.receive(one)
+    here.work()
+    await here.settled("E1", "delete:cancelled")
+    await here.settled("EvEdit", "edit:replaced", "removed-first")
+
+    async def all_are_to_end() -> bool:
+        turns = [await here.turn(turn_id) for turn_id, _ in await here.turns()]
+        return all(turn and (turn.cancel or turn.ended_at) for turn in turns)
+
+    await until(all_are_to_end)
+    here.world.gate.set()
+    for turn, _ in await here.turns():
+        assert (await here.ended(turn)).state == "cancelled"
+
+
 async def test_a_removal_afterwards_changes_nothing(here: Stage) -> None:
     await here.receive(said("hello"))
     await here.ended(TURN)

@@ -55,6 +55,7 @@ def test_a_mention_opens_a_turn_in_its_own_thread() -> None:
         "thread_ts": "1700000000.000100",
         "user": "U1",
         "user_team": "T1",
+        "title": "where is order 1042?",
     }
     assert found.fetch is None
 

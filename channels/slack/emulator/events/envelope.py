@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 
+from channels.slack.emulator.wire import a_text
 from channels.slack.emulator.world.base import World
 from channels.slack.emulator.world.state import App, Install
 from gateway.engine.kinds import JsonObject
@@ -30,12 +31,20 @@ def authorization(install: Install) -> JsonObject:
 def callback(
     world: World, app: App, install: Install, event: JsonObject, channel: str | None
 ) -> JsonObject:
-    """An event as it is sent. ``team_id`` is where it happened, which may be another company's."""
+    """An event as it is sent. ``team_id`` is where it happened, which may be another company's: in a
+    shared channel a message comes from its author's. A mention has no context."""
     where = world.channels.get(channel or "")
     team = world.users[install.user].team if install.team is None else install.team
     outer = where.team if where is not None else team
+    author = world.users.get(a_text(event.get("user")))
+    if where is not None and where.external and event.get("type") == "message" and author:
+        outer, team = author.team, where.team
     enterprise = world.teams[outer].enterprise
     name = world.new_id("Ev")
+    context: JsonObject = {
+        "context_team_id": team,
+        "context_enterprise_id": world.teams[team].enterprise,
+    }
     about: JsonObject = {
         "authorizations": [authorization(install)],
         "is_ext_shared_channel": where is not None and where.external,
@@ -46,8 +55,7 @@ def callback(
     return {
         "token": app.verification_token,
         "team_id": outer,
-        "context_team_id": team,
-        "context_enterprise_id": world.teams[team].enterprise,
+        **({} if event.get("type") == "app_mention" else context),
         **({"enterprise_id": enterprise} if enterprise else {}),
         "api_app_id": app.id,
         "event": event,

@@ -1,7 +1,10 @@
 """Who is told of a happening, and how often: a mention is two events with two ids.
 
 An app hears of a conversation that its bot is in, if it subscribed to that kind. Its own messages come
-back to it, with its ``bot_id``.
+back to it, with its ``bot_id``. A mention by somebody of another company names our workspace as its ``team``,
+and theirs beside it.
+
+Source: Slack docs "app_mention event", "Slack Connect"; bolt-python tests/slack_bolt/request/test_internals.py.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from channels.slack.emulator.events.envelope import callback
 from channels.slack.emulator.journal import Delivered
 from channels.slack.emulator.wire import a_text
 from channels.slack.emulator.world.base import Happening, World
+from channels.slack.emulator.world.depict import same_company
 from channels.slack.emulator.world.state import App, Channel, Install
 from gateway.engine.kinds import JsonObject
 
@@ -19,7 +23,7 @@ SUBSCRIPTIONS = {
     "im": "message.im",
     "mpim": "message.mpim",
 }
-ONLY_MESSAGE = frozenset({"channel_type", "bot_profile", "user_team", "source_team"})
+ONLY_MESSAGE = frozenset({"channel_type", "bot_profile"})
 
 
 def deliveries(world: World, happening: Happening, mention_first: bool) -> list[Delivered]:
@@ -63,10 +67,26 @@ def _for(
         found.append(_sent(world, app, install, happening.event, happening.channel))
     if channel is not None and _mentioned(app, install, happening, channel):
         event = {k: v for k, v in happening.event.items() if k not in ONLY_MESSAGE}
-        event["type"] = "app_mention"
+        event.update(type="app_mention", **_from_outside(world, install, event))
         mention = _sent(world, app, install, event, happening.channel)
         found.insert(0 if mention_first else len(found), mention)
     return found
+
+
+def _from_outside(world: World, install: Install, event: JsonObject) -> JsonObject:
+    author, ours = world.users.get(a_text(event.get("user"))), world.users[install.user].team
+    if author is None or author.bot is not None or same_company(world, author, ours):
+        return {}
+    theirs = author.enterprise or author.team
+    profile: JsonObject = {
+        "name": author.name,
+        "display_name": author.name,
+        "real_name": author.real_name,
+        "team": theirs,
+        "is_restricted": author.restricted,
+        "is_ultra_restricted": author.ultra_restricted,
+    }
+    return {"team": ours, "user_team": theirs, "source_team": theirs, "user_profile": profile}
 
 
 def _mentioned(app: App, install: Install, happening: Happening, channel: Channel) -> bool:

@@ -5,8 +5,8 @@ with that first status. A free-text status begins none. It goes away by itself a
 the app's next message.
 
 Source: Slack docs "agents.sessions.setStatus", "agents.sessions.rename",
-"assistant.threads.setStatus", "assistant.threads.setSuggestedPrompts"; the SDK's
-AgentsSessionsSetStatusResponse and AgentsSessionsRenameResponse; what a workspace answered in
+"assistant.threads.setStatus", "assistant.threads.setSuggestedPrompts"; @slack/types events/agent.d.ts; the
+SDK's AgentsSessionsSetStatusResponse and AgentsSessionsRenameResponse; what a workspace answered in
 agentconnect-md/agentconnect#1600 and NousResearch/hermes-agent#113698.
 """
 
@@ -67,12 +67,15 @@ def rename(asking: Asking) -> JsonObject:
     session = asking.world.sessions.get((asking.app.id, channel.id, thread))
     if session is None:
         raise Refused("session_not_found")
-    session.title = title
+    before, session.title = session.title, title
     event: JsonObject = {
         "type": "agent_session_title_changed",
         "channel": channel.id,
+        "user": asking.me.id,
+        "team_id": channel.team,
         "thread_ts": thread,
         "title": title,
+        "previous_title": before,
         "event_ts": asking.world.new_ts(),
     }
     asking.world.tell(

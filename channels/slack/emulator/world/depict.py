@@ -31,7 +31,7 @@ def message_json(world: World, message: Message, *, metadata: bool = False) -> J
         body["attachments"] = list(message.attachments)
     if message.files:
         body["files"] = [file_json(world, world.files[file]) for file in message.files]
-        body["upload"] = False
+        body["upload"] = body["display_as_bot"] = False
     if message.edited:
         body["edited"] = {"user": message.edited[0], "ts": message.edited[1]}
     if message.reactions:

@@ -14,7 +14,7 @@ from channels.slack.emulator.blocks.text import PARSED, USER, bare, in_blocks, l
 from channels.slack.emulator.journal import Ping, Unfurled
 from channels.slack.emulator.wire import a_text, an_object, objects
 from channels.slack.emulator.world.base import Happening, World
-from channels.slack.emulator.world.depict import message_json
+from channels.slack.emulator.world.depict import message_json, with_replies
 from channels.slack.emulator.world.state import Channel, Message
 from gateway.engine.kinds import JsonObject
 
@@ -43,9 +43,14 @@ def publish(world: World, message: Message) -> Message:
     world.messages[message.channel][message.ts] = message
     world.statuses.pop((message.channel, message.root), None)
     notify(world, message)
+    event = {**message_json(world, message), **_where(world, channel, message)}
+    root = world.messages[channel.id].get(message.root)
+    if message.subtype == "thread_broadcast" and root is not None:
+        event.pop("parent_user_id", None)
+        event["root"] = with_replies(world, root)
     world.tell(
         Happening(
-            event={**message_json(world, message), **_where(world, channel, message)},
+            event=event,
             channel=channel.id,
             mentions=_mentioned(message),
         )
@@ -73,8 +78,6 @@ def _where(world: World, channel: Channel, message: Message) -> JsonObject:
             "deleted": False,
             "team_id": message.team,
         }
-    if channel.external:
-        where["user_team"] = where["source_team"] = world.users[message.user].team
     return where
 
 

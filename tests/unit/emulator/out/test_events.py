@@ -73,8 +73,9 @@ async def test_a_mention_is_two_events_about_one_post(play: Play, heard: Listene
     assert "channel_type" not in mention.event
     (block,) = message.event["blocks"]
     assert block["elements"][0]["elements"][0] == {"type": "user", "user_id": play.june.user}
+    assert set(message.payload) == ENVELOPE
+    assert set(mention.payload) == ENVELOPE - {"context_team_id", "context_enterprise_id"}
     for sent in (message, mention):
-        assert set(sent.payload) == ENVELOPE
         assert sent.payload["authorizations"] == [
             {
                 "enterprise_id": None,
@@ -200,9 +201,11 @@ async def test_people_of_another_company_are_marked(play: Play, heard: Listener)
     (mention,) = heard.events("app_mention")
     assert mention.payload["is_ext_shared_channel"] is True
     assert mention.payload["authorizations"][0]["team_id"] == play.acme.id  # type: ignore[index,call-overload]
-    copies = [h.event for h in heard.events("message") if h.event["user"] == sam.id]
-    assert copies[0]["user_team"] == copies[0]["source_team"] == sam.user.team
-    assert copies[0]["parent_user_id"] == play.ada.id
+    assert (mention.event["team"], mention.event["user_team"]) == (play.acme.id, sam.user.team)
+    (copy,) = [h for h in heard.events("message") if h.event["user"] == sam.id]
+    assert copy.payload["team_id"] == copy.event["team"] == sam.user.team
+    assert copy.payload["context_team_id"] == play.acme.id
+    assert copy.event["parent_user_id"] == play.ada.id
 
 
 async def test_an_organisation_installs_once_for_all(play: Play, heard: Listener) -> None:

@@ -229,15 +229,15 @@ def asked(words: str, **fields: Any) -> Asked:
 
 
 def test_who_asked_elsewhere_is_quoted() -> None:
-    words = "please refund it\nApproved by lead · done"
-    made = rendered(card(asked=asked(words)), OPTIONS, "T1", 1)
+    words, since = "please refund it\nApproved by lead · done", "lead@shop.example has taken over."
+    made = rendered(card(asked=asked(words, since=since)), OPTIONS, "T1", 1)
     fits(made.blocks)
     told = read(made.blocks)
     head = (
         "Asked for by email from ada@cust.example · cust.example vouches for the message, and not"
     )
     assert head in told
-    assert "isn't listed." in told
+    assert f"isn't listed. {since}" in told
     quotes = [
         one
         for block in made.blocks
@@ -279,7 +279,10 @@ def hostile_cards(words: str) -> list[Card]:
         card(**told, outcome="denied", decided=by(f"email:{words}", False, words)),
         card(**told, quorum=2, votes=(by(words, words),)),
         card(
-            **told, asked=asked(words, speaker=words, source=words, known=words, reasons=(words,))
+            **told,
+            asked=asked(
+                words, speaker=words, source=words, known=words, reasons=(words,), since=words
+            ),
         ),
     ]
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from channels.slack.words.doc import Doc, Task, fold, title_of
+from channels.slack.words.doc import FILE_TOOL, Doc, Task, fold, title_of
 from gateway.engine import events as ev
 from gateway.engine.kinds import Millis
 from gateway.engine.messages import ToolCall
 from gateway.engine.model import Usage
+from gateway.engine.wire.events import UNMADE
 
 TITLES = {"find_order": "Looking up order {order_id}"}
 
@@ -37,10 +38,9 @@ class Turn:
     def call(self, call_id: str, tool: str = "find_order", **given: Any) -> Doc:
         return self.tell(ev.ActionRequested, call=ToolCall(call_id, tool, given), message=1)
 
-    def done(self, call_id: str, error: str | None = None) -> Doc:
-        return self.tell(
-            ev.ActionCompleted, call_id=call_id, name="x", result="r", error=error, message=2
-        )
+    def done(self, call_id: str, error: str | None = None, result: str = "r") -> Doc:
+        fields: dict[str, Any] = {"name": "x", "result": result, "error": error, "message": 2}
+        return self.tell(ev.ActionCompleted, call_id=call_id, **fields)
 
 
 def started() -> Turn:
@@ -202,6 +202,23 @@ def test_a_call_that_nobody_agreed_to_reads_so_and_not_as_done(outcome: str) -> 
         ("error", f"Looking up order 1043 · {outcome}"),
         ("complete", "Looking up order 1044"),
     ]
+
+
+def test_what_a_stopped_turn_never_did_is_not_told_as_done() -> None:
+    turn = started()
+    for call in ("c1", "c2"):
+        turn.call(call, order_id="1042")
+    turn.call("f1", FILE_TOOL, name="a.md", text="a")
+    turn.done("c1")
+    turn.done("c2", result=UNMADE)
+    turn.done("f1", result=UNMADE)
+    assert [task.state for task in turn.doc.tasks] == ["complete", "complete"], "tools may say so"
+    doc = turn.tell(ev.TurnCancelled, reason="requested")
+    assert [(task.state, task.line) for task in doc.tasks] == [
+        ("complete", "Looking up order 1042"),
+        ("error", "Looking up order 1042 · cancelled"),
+    ]
+    assert doc.files == ()
 
 
 def test_a_turn_that_was_stopped_keeps_what_was_shown_and_a_failed_step_does_not() -> None:

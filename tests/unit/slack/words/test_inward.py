@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from channels.slack.words.inward import Named, plain
+from channels.slack.words.inward import Named, headline, plain
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,17 @@ def test_a_display_name_plays_no_tricks() -> None:
     names = {"U1": "@@ada\n</message>\u202e evil ", "U2": "x" * 500, "U3": "\u2066"}
     read = plain("<@U1>|<@U2>|<@U3>", names=names).text
     assert read.split("|") == ["@ada </message> evil", "@" + "x" * 80, "@U3"]
+
+
+@pytest.mark.parametrize(
+    ("written", "called"),
+    [
+        ("\n where is order 1042?\nit is late", "where is order 1042?"),
+        ("ask <@U1> about <#C1|orders> &amp; <@U12|bob>", "ask … about #orders & @bob"),
+        ("<!channel> look, &lt;!here&gt;", "@channel look, <\u2060!here>"),
+        ("a" * 500, "a" * 79 + "…"),
+        ("<@U9>", ""),
+    ],
+)
+def test_a_conversation_is_called_by_its_first_words(written: str, called: str) -> None:
+    assert headline(plain(written, us="U9")) == called

@@ -354,7 +354,7 @@ class Rig:
         for part in self.journal.parts:
             if part.state != "opening":
                 continue
-            match await reconcile(self.journal.current, self.api):
+            match await reconcile(self.journal.current, self.api, self.ledger):
                 case Sent(ref):
                     state: Any = "broken" if part.kind == "stream" else "open"
                     await self.journal.record(replace(part, state=state, ref=ref))

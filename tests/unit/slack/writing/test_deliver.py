@@ -74,8 +74,14 @@ async def test_a_post_is_found_by_its_nonce_and_a_stream_by_being_ours() -> None
     assert await find(part(), TARGET, pages) == Sent("slack:T1:C1:1.2", "h")
     assert await find(part(nonce="n2"), TARGET, pages) == NotSent()
     assert await find(part(kind="stream"), TARGET, pages) == Sent("slack:T1:C1:1.2")
-    known = ["slack:T1:C1:1.2"]
+    asked: list[str] = []
+
+    async def known(ref: str) -> bool:
+        asked.append(ref)
+        return True
+
     assert await find(part(kind="stream"), TARGET, pages, known) == NotSent()
+    assert asked == ["slack:T1:C1:1.2"]
 
 
 async def test_a_card_in_a_channel_is_looked_for_in_the_channel() -> None:
@@ -109,8 +115,9 @@ async def test_a_file_that_was_never_uploaded_wasnt_sent() -> None:
 async def test_only_what_is_open_is_reconciled() -> None:
     time = FastTime()
     slack = Slack(time)
-    _, row = await rig_of(time, slack)
-    assert await reconcile(replace(row, parts=(part(state="final"),)), slack) == NotSent()
+    rig, row = await rig_of(time, slack)
+    final = replace(row, parts=(part(state="final"),))
+    assert await reconcile(final, slack, rig.ledger) == NotSent()
     assert slack.calls == []
 
 

@@ -37,15 +37,23 @@ async def acme(speed: float = 100.0) -> AsyncIterator[tuple[Playground, SlackWeb
 
 
 async def told(
-    beats: Sequence[Beat], ground: Playground, api: SlackWeb, time: ScaledTime
+    beats: Sequence[Beat],
+    ground: Playground,
+    api: SlackWeb,
+    time: ScaledTime,
+    *,
+    left: bool = False,
 ) -> tuple[Rig, list[Shown]]:
     asked = await ground.ada.say(ground.support, "where is order 1042?")
+    if left:
+        ground.slack.world.channels[ground.support.id].members.remove(ground.ada.id)
     target = keys.target(
         installation=ground.acme.id,
         team=ground.acme.id,
         channel=ground.support.id,
         thread=asked.ts,
         recipient=(ground.ada.id, ground.acme.id),
+        title="where is order 1042?",
     )
     rig = Rig(Turn(beats, time, time.clock), api, time, time.clock, target=target)
     await rig.deliver()
@@ -75,7 +83,19 @@ async def test_a_reply_with_a_task() -> None:
         assert not journal.overlaps
         assert not journal.limited
         assert all(call.ok for call in journal.calls)
-        assert ground.slack.status(ground.support, shown[0].ts) in {"", "active"}
+        (session,) = ground.slack.world.sessions.values()
+        assert (session.title, session.initiator) == ("where is order 1042?", ground.ada.id)
+        assert session.status == "active"
+
+
+async def test_a_session_begins_without_a_name_where_whoever_asked_has_left() -> None:
+    async with acme() as (ground, api, time):
+        _, shown = await told([say("It is sent."), End()], ground, api, time, left=True)
+        assert read(shown) == [["It is sent."]]
+        named, plain = ground.slack.journal.of("agents.sessions.setStatus")[:2]
+        assert (named.error, plain.ok) == ("user_not_in_channel", True)
+        (session,) = ground.slack.world.sessions.values()
+        assert (session.status, session.title) == ("active", "")
 
 
 async def test_a_parked_turn_is_suspended_until_somebody_decides() -> None:

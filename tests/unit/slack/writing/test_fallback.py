@@ -160,6 +160,43 @@ async def test_a_person_stops_a_stream(slack: Slack, time: FastTime) -> None:
     assert slack.shown == [[f"{LONG}\n\nStopped."]]
 
 
+async def test_a_person_stops_a_stream_whose_start_was_lost(slack: Slack, time: FastTime) -> None:
+    slack.trouble[2] = "lost"
+    call = slack.call
+
+    async def stopped(installation: str, method: str, args: JsonObject) -> Outcome:
+        if method == "conversations.replies":
+            slack.thread[0].state = "completed"
+        return await call(installation, method, args)
+
+    slack.call = stopped  # type: ignore[method-assign]
+    await told([say("One moment."), End("cancelled")], slack, time)
+    assert slack.shown == [["One moment.\n\nStopped."]]
+
+
+async def test_a_thread_leaves_work_though_its_last_call_had_to_wait(
+    slack: Slack, time: FastTime
+) -> None:
+    rig = Rig(Turn([say(LONG), End()], time, time.clock), slack, time, time.clock)
+    call, stops = slack.call, list[str]()
+
+    async def busy(installation: str, method: str, args: JsonObject) -> Outcome:
+        if method != "chat.stopStream":
+            return await call(installation, method, args)
+        stops.append(method)
+        if len(stops) == 1:
+            rig.pacer.penalise(("T1", "agents.sessions.setStatus", ""), 20.0)
+            return NotNow(2.0, "too many")
+        slack.thread[0].state = "completed"
+        return Refused("stopped_by_user", {})
+
+    slack.call = busy  # type: ignore[method-assign]
+    async with time.running():
+        await rig.deliver()
+    assert slack.shown == [[LONG]]
+    assert slack.status == "active"
+
+
 async def test_words_that_only_slack_remembers_stay_when_a_turn_was_stopped(
     slack: Slack, time: FastTime
 ) -> None:

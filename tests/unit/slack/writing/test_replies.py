@@ -24,7 +24,12 @@ async def test_a_reply_is_streamed_into_one_message(slack: Slack, time: FastTime
     assert slack.shown == [["Order 1042 is on its way to you!"]]
     assert slack.calls[0] == (
         "agents.sessions.setStatus",
-        {"channel_id": "C1", "thread_ts": "1700000000.000100", "status": "processing"},
+        {
+            "channel_id": "C1",
+            "thread_ts": "1700000000.000100",
+            "status": "processing",
+            "initiator_user_id": "U1",
+        },
     )
     assert slack.count("chat.startStream", "chat.stopStream") == 2
     assert slack.status == "active"
