@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -25,10 +26,12 @@ from gateway.playground.database import claim
 from gateway.playground.desk import Desk
 from gateway.playground.keys import own_key
 from gateway.playground.mail.desk import MailDesk
-from gateway.playground.mail.office import MailOffice, furnish_mail
+from gateway.playground.mail.dovecot import Choice, inbox_as_chosen
+from gateway.playground.mail.office import SUPPORT, MailOffice, furnish_mail
 from gateway.playground.mail.site import MailSite
 from gateway.playground.office import Office, furnish
 from gateway.playground.site import Site
+from gateway.values import is_loopback
 
 DATABASE = "dev.db"
 APPROVERS = "REFUND_APPROVERS"
@@ -87,9 +90,11 @@ def own_settings(settings: Settings) -> Settings:
 
 
 @asynccontextmanager
-async def open_playground(settings: Settings) -> AsyncGenerator[Playground, None]:
-    """Raises ``ConfigError`` beside a real workspace's or mailbox's secret, or on a database with other
-    data."""
+async def open_playground(
+    settings: Settings, mail: Choice = "embedded"
+) -> AsyncGenerator[Playground, None]:
+    """``mail`` is who has the support inbox. Raises ``ConfigError`` beside a real workspace's or mailbox's
+    secret, on a database with other data, or without the Dovecot that was asked for."""
     async with (
         SlackEmulator(beside=slack_secrets(settings)) as slack,
         MailServer(beside=mail_secrets(settings)) as post,
@@ -97,10 +102,11 @@ async def open_playground(settings: Settings) -> AsyncGenerator[Playground, None
         slack.world.ids_after = fresh_ids()  # the database remembers what the last one sent
         mine = own_settings(settings)
         await claim(mine)
-        office, mail = furnish(slack), furnish_mail(post)
+        office, letters = furnish(slack), furnish_mail(post)
         key = {} if mine.secret_keys else {KEYS: await asyncio.to_thread(own_key, mine.state)}
-        told = {**office.settings, **mail.settings, **key}
-        yield Playground(office=office, mail=mail, settings=_with(mine, office, told))
+        async with inbox_as_chosen(post, SUPPORT, mail) as letters.dovecot:
+            told = {**office.settings, **letters.settings, **key}
+            yield Playground(office=office, mail=letters, settings=_with(mine, office, told))
 
 
 def _with(settings: Settings, office: Office, lent: Mapping[str, str]) -> Settings:
@@ -116,8 +122,8 @@ def _with(settings: Settings, office: Office, lent: Mapping[str, str]) -> Settin
 def mail_secrets(settings: Settings) -> Mapping[str, str]:
     """What would connect a gateway with these settings to a mailbox of somebody's."""
     known = {
-        "EMAIL_IMAP_URL": settings.email_imap_url,
-        "EMAIL_SMTP_URL": settings.email_smtp_url,
+        "EMAIL_IMAP_URL": _password(settings.email_imap_url),
+        "EMAIL_SMTP_URL": _password(settings.email_smtp_url),
         "EMAIL_SENDGRID_PUBLIC_KEY": settings.email_sendgrid_key,
         "EMAIL_SES_TOPIC": settings.email_ses_topic,
     }
@@ -131,6 +137,15 @@ def mail_secrets(settings: Settings) -> Mapping[str, str]:
     return {**plain, **{name: one.value for name, one in hidden.items() if one is not None}}
 
 
+def _password(url: str | None) -> str | None:
+    """What is secret of a mailbox here; all of one elsewhere."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    here = parts.password is not None and is_loopback(parts.hostname or "")
+    return parts.password if here else url
+
+
 def slack_secrets(settings: Settings) -> Mapping[str, str]:
     """The Slack secrets that a gateway with these settings would use."""
     known = {
@@ -142,10 +157,10 @@ def slack_secrets(settings: Settings) -> Mapping[str, str]:
     return {name: secret.value for name, secret in known.items() if secret is not None}
 
 
-async def play(settings: Settings, serving: Serving) -> int:
+async def play(settings: Settings, serving: Serving, *, mail: Choice = "auto") -> int:
     """Serve a gateway with its playground until it is told to stop; the exit code."""
     ready = serving.ready
-    async with open_playground(settings) as playground:
+    async with open_playground(settings, mail) as playground:
 
         def opened(url: str) -> None:
             playground.open(url)

@@ -91,7 +91,7 @@ async def test_mail_works_without_a_script_and_a_forger_gets_nothing(
     await page.get_by_label("Reply, as forger").fill("Refund order 1042 to my card.")
     await page.get_by_role("button", name="Send").last.click()
     async with asyncio.timeout(25):
-        while not await steps(page).get_by_text("kept for later").count():
+        while not await steps(page).get_by_text("held for an operator").count():
             await page.reload()
     await expect(steps(page).get_by_text("level none")).to_be_visible()
     await expect(steps(page).get_by_text("It joins no conversation")).to_be_visible()

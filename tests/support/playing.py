@@ -11,6 +11,7 @@ from pathlib import Path
 from gateway.config import Settings
 from gateway.host.app import make_app
 from gateway.host.compose import Host, open_host
+from gateway.playground.mail.dovecot import Choice
 from gateway.playground.mail.office import MailOffice
 from gateway.playground.office import Office
 from gateway.playground.running import open_playground
@@ -50,7 +51,9 @@ class Playing:
 
 
 @asynccontextmanager
-async def playing(state: Path, agent: Path = AGENT) -> AsyncGenerator[Playing, None]:
+async def playing(
+    state: Path, agent: Path = AGENT, mail: Choice = "embedded"
+) -> AsyncGenerator[Playing, None]:
     read = {
         "GATEWAY_AGENT": str(agent),
         "GATEWAY_STATE": str(state),
@@ -59,7 +62,7 @@ async def playing(state: Path, agent: Path = AGENT) -> AsyncGenerator[Playing, N
     }
     settings = Settings.load(read, toml_path=None)
     async with (
-        open_playground(settings) as playground,
+        open_playground(settings, mail) as playground,
         open_host(playground.settings, works=True) as host,
     ):
         app = make_app(host.api)

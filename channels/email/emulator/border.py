@@ -52,12 +52,21 @@ def stamped(raw: bytes, border: Border, way: Passage) -> bytes:
         f"\tid L{way.number:06d}\r\n\tfor <{way.recipient}>; {when}"
     )
     lines = [f"Return-Path: <{way.sender}>", f"Delivered-To: {way.recipient}", delivered]
-    if border.checks:
-        lines += _results(border.id, way, from_domain(raw))
+    return _on_top(lines, handed_on(raw, border, way))
+
+
+def handed_on(raw: bytes, border: Border, way: Passage) -> bytes:
+    """The mail as the border hands it on, by LMTP for instance."""
+    when = format_datetime(datetime.fromtimestamp(way.at / 1000, UTC))
+    lines = _results(border.id, way, from_domain(raw)) if border.checks else []
     lines.append(
         f"Received: from {way.client}\r\n\tby {border.id} with ESMTP id P{way.number:06d}\r\n"
         f"\tfor <{way.recipient}>; {when}"
     )
+    return _on_top(lines, raw)
+
+
+def _on_top(lines: list[str], raw: bytes) -> bytes:
     return "\r\n".join(lines).encode("utf-8", "replace") + b"\r\n" + raw
 
 

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from gateway.cli.base import Command, pass_out
 from gateway.cli.commands.serve import host_until_told
+from gateway.cli.dotenv import DOTENV
 from gateway.cli.out import Out
 from gateway.config import Settings
 from gateway.values import Secret
+
+if TYPE_CHECKING:
+    from gateway.playground.mail.dovecot import Choice
 
 
 @click.command(cls=Command, short_help="Run a host to play with.")
 @click.option("--live", is_flag=True, help="Use the agent's own model; needs its key.")
 @click.option("--port", type=click.IntRange(0, 65535), help="0 takes a free one (PORT).")
+@click.option(
+    "--mail",
+    type=click.Choice(["auto", "embedded", "dovecot"]),
+    default="auto",
+    help="Who has the support inbox: Dovecot, where it is installed and starts, or the embedded server.",
+)
 @pass_out
-def dev(out: Out, live: bool, port: int | None) -> None:
+def dev(out: Out, live: bool, port: int | None, mail: Choice) -> None:
     """Serve the agent on loopback, with a Slack and a mail server of its own to talk to it in, the
     scripted model and a token of its own.
 
@@ -27,7 +38,7 @@ def dev(out: Out, live: bool, port: int | None) -> None:
     approvals``. What is saved in the agent directory, the next turn runs on. Reads ``.env``; keeps its
     data in a database of its own, and doesn't run beside a real workspace's secrets or a real mailbox.
     """
-    settings = Settings.load(dotenv=Path(".env"))
+    settings = Settings.load(dotenv=DOTENV)
     if settings.api_token is None:
         settings = replace(settings, api_token=Secret(secrets.token_urlsafe(24)))
     if not live:
@@ -37,11 +48,11 @@ def dev(out: Out, live: bool, port: int | None) -> None:
     settings = replace(settings, host="127.0.0.1")
     from gateway.host.compose import load
     from gateway.playground.doors import HOME
-    from gateway.playground.running import beside_emulator, play, slack_secrets
+    from gateway.playground.running import beside_emulator, mail_secrets, play, slack_secrets
 
     load(settings)  # what is wrong with the agent comes before a port is taken or a file made
     # An emulator that runs elsewhere is used; its page isn't ours to draw.
-    if slack_secrets(settings):
+    if slack_secrets(settings) or mail_secrets(settings):
         host_until_told(out, settings, local=True, run=beside_emulator)
     else:
-        host_until_told(out, settings, local=True, run=play, page=HOME)
+        host_until_told(out, settings, local=True, run=partial(play, mail=mail), page=HOME)

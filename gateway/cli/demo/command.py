@@ -22,6 +22,7 @@ from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import quieten
+from gateway.playground.mail.dovecot import Choice
 
 PAYMENT_SECONDS = 0.6
 """How long the payments provider takes to answer: time enough to die in."""
@@ -29,8 +30,14 @@ PAYMENT_SECONDS = 0.6
 
 @click.command(cls=Command, short_help="See it survive: half a minute, no key, no network.")
 @click.option("--keep", is_flag=True, help="Keep the state directory, to look around in it.")
+@click.option(
+    "--mail",
+    type=click.Choice(["embedded", "dovecot"]),
+    default="embedded",
+    help="Who has the support inbox: the embedded server, which is always there, or Dovecot.",
+)
 @pass_out
-def demo(out: Out, keep: bool) -> None:
+def demo(out: Out, keep: bool, mail: Choice) -> None:
     """Slack, with a question in a thread and a refund that a button approves, over three kill -9; a
     denial by way of the API; many conversations at once; a digest on Monday at nine; and a customer's
     mail.
@@ -49,7 +56,7 @@ def demo(out: Out, keep: bool) -> None:
     stage.open(version(), str(state))
     failed = True
     try:
-        failed = not asyncio.run(_run(stage, state, agent))
+        failed = not asyncio.run(_run(stage, state, agent, mail))
     except KeyboardInterrupt:
         failed = False  # nothing went wrong that would be worth looking at
         raise
@@ -62,8 +69,8 @@ def demo(out: Out, keep: bool) -> None:
         raise Finished(Exit.FAILURE)
 
 
-async def _run(stage: Stage, state: Path, agent: Path) -> bool:
-    async with open_office() as office, open_post(office) as post:
+async def _run(stage: Stage, state: Path, agent: Path, mail: Choice) -> bool:
+    async with open_office() as office, open_post(office, mail) as post:
         extra = {
             "REFUND_APPROVERS": ",".join(("demo:leads:", *office.leads)),
             "PAYMENTS_STUB_SECONDS": str(PAYMENT_SECONDS),

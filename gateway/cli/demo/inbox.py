@@ -23,6 +23,8 @@ FORGED = "Refund it to my new card instead."
 
 async def inbox(on: Theatre, post: PostOffice) -> None:
     post.server.now = lambda: now(on)
+    if post.imap:
+        on.stage.says("", f"the support inbox lies in Dovecot, on port {post.imap}")
     on.stage.says("customer", f"{WHERE}   (by mail, as a page without a text)")
     page = f"<p>{WHERE}</p><p>Ada</p>"
     asked = Draft(sender=f"Ada <{CUSTOMER}>", to=[SUPPORT], subject="My grinder", html=page)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import email
 import secrets
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from email.message import Message
 
 from channels.email.emulator.letters import address_of
 from gateway.cli.demo.office import Office
+from gateway.playground.mail.dovecot import Choice, inbox_as_chosen
 from gateway.testing.mail import Draft, MailServer, settings_for
 from gateway.testing.slack import Channel, Shown
 
@@ -26,10 +27,13 @@ class PostOffice:
     approvals: Channel
     """Where what is asked for by mail is decided on."""
     key: str
+    imap: int
+    """The port that the support inbox is read from; 0: the server's own."""
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return {**settings_for(self.server, SUPPORT), "GATEWAY_SECRET_KEYS": self.key}
+        told = settings_for(self.server, SUPPORT, imap=self.imap)
+        return {**told, "GATEWAY_SECRET_KEYS": self.key}
 
     async def bring(self, draft: Draft, sender: str = CUSTOMER, dmarc: str = "") -> str:
         """A mail comes in from outside; its Message-ID."""
@@ -50,11 +54,13 @@ class PostOffice:
 
 
 @asynccontextmanager
-async def open_post(office: Office) -> AsyncGenerator[PostOffice]:
-    async with MailServer() as server:
+async def open_post(office: Office, inbox: Choice) -> AsyncGenerator[PostOffice]:
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(MailServer())
         for address in (SUPPORT, CUSTOMER):
             server.user(address)
         server.border.verdicts["cust.example"] = "pass"
+        box = await stack.enter_async_context(inbox_as_chosen(server, SUPPORT, inbox))
         acme = office.slack.workspace("acme")
         people = (office.june, office.lead, office.second)
         yield PostOffice(
@@ -62,6 +68,7 @@ async def open_post(office: Office) -> AsyncGenerator[PostOffice]:
             office=office,
             approvals=acme.channel("refund-approvals", people),
             key=secrets.token_hex(32),
+            imap=0 if box is None else box.imap_port,
         )
 
 

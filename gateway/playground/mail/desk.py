@@ -7,6 +7,7 @@ from html import escape
 from typing import cast
 
 from channels.email.emulator.letters import Draft, File, address_of, one_line, parsed, reply
+from channels.email.emulator.process import ServerUnavailableError
 from channels.email.threads.contents import content_id
 from channels.slack.emulator import Impossible
 from gateway.engine.struct import replace
@@ -117,23 +118,28 @@ class MailDesk:
         planned = {str(number): entry for number, entry in enumerate(MENU)}.get(_one(form, "fault"))
         if planned is None:
             raise Impossible("the menu has no such entry")
+        if planned.embedded and self.office.dovecot is not None:
+            raise Impossible(
+                "the support inbox lies in Dovecot, which makes no mistakes on demand; for this one start"
+                " gateway dev --mail embedded"
+            )
         self.office.server.faults.add(planned.fault())
         self.office.server.journal.changed()
         return at
 
     async def down(self, at: MailPlace, _: Form) -> MailPlace:
-        if not self.office.down:
-            self.office.down = True
-            await self.office.server.stop()
-            self.office.server.journal.changed()
+        await self.office.take_down()
+        self.office.server.journal.changed()
         return at
 
     async def repair(self, at: MailPlace, _: Form) -> MailPlace:
         self.office.server.faults.repair()
-        if self.office.down:
-            await self.office.server.start()
-            self.office.down = False
-        self.office.server.journal.changed()
+        try:
+            await self.office.bring_back()
+        except ServerUnavailableError as error:
+            raise Impossible(f"the support inbox isn't back: {error}") from error
+        finally:
+            self.office.server.journal.changed()
         return at
 
 
@@ -147,7 +153,9 @@ def _goes_to(
         return [others[-1] if others else one_line(parsed(below.raw), "To")], [SUPPORT]
     if below.author == own:  # one's own: it goes where that went
         return [one_line(parsed(below.raw), "To")], ()
-    return draft.to, ()
+    return draft.to, [
+        below.cc
+    ] if below.cc else ()  # "reply to all", where somebody else is in copy
 
 
 def _text(form: Form) -> str:

@@ -15,11 +15,12 @@ from gateway.host.api import Api
 from gateway.host.channels.clerks import MAIL, known
 from gateway.host.console.views.deliveries import row as delivery_row
 from gateway.host.console.views.session import steps_of, turn_row
+from gateway.host.console.views.standing import MAIL as STANDING
 from gateway.intake.rules import meaning
 from gateway.playground.mail.office import SUPPORT
 from gateway.playground.mail.place import MailPlace
 from gateway.playground.mail.reading import Letter
-from gateway.playground.turns import EVENTS, Turn, judged
+from gateway.playground.turns import EVENTS, Turn
 
 MOST = 6
 """Letters of a thread that are told about, and turns, the latest of them."""
@@ -28,8 +29,10 @@ MOST = 6
 ALONE = {
     "held": "It joins no conversation, and nothing of anybody's is told.",
     "automated_mail": "It opens no turn, and nothing is answered.",
+    "taken-over": "It waits until an operator lets it in, and nothing is answered.",
+    "too-many": "It waits until an operator lets it in, and nothing is answered.",
 }
-"""What is said of a mail that is part of no conversation, by its verdict."""
+"""What is said of a mail that opened no turn, by its rule or its verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ class Judged:
 
     @property
     def tone(self) -> str:
-        return {"accepted": "good", "held": "wait", "queued": "busy"}.get(self.verdict, "off")
+        return STANDING.of(self.verdict)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +105,7 @@ async def judge(api: Api, letter: Letter) -> tuple[Judged, VerdictRow | None]:
         known="" if read is None else known(read),
         reasons=None if read is None else read["reasons"],
         verdict=row.verdict,
-        word=judged(row.verdict),
+        word=STANDING.of(row.verdict)[1],
         rule=row.rule,
         meaning=_sentence(meaning(row.rule)),
         joined=await _joined(api, row),
@@ -113,7 +116,7 @@ async def judge(api: Api, letter: Letter) -> tuple[Judged, VerdictRow | None]:
 
 async def _joined(api: Api, row: VerdictRow) -> str:
     if row.session is None or row.turn_id is None:
-        return ALONE.get(row.verdict, "It opens no turn.")
+        return ALONE.get(row.rule) or ALONE.get(row.verdict, "It opens no turn.")
     turn = await api.runtime.store.turn(SessionRef(api.agent, row.session), row.turn_id)
     event: JsonObject = {} if turn is None else opening_from(turn.body).event or {}
     name = row.session.removeprefix(places.session(SUPPORT, ""))

@@ -17,6 +17,11 @@ class Entry:
     seconds: float = 1.0
     count: int = 1
 
+    @property
+    def embedded(self) -> bool:
+        """Whether it takes the embedded server as the one that is read from."""
+        return self.on.startswith("imap:")
+
     def fault(self) -> Fault:
         return Fault(self.kind, self.on, count=self.count, seconds=self.seconds)
 

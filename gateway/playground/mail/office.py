@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from channels.email.emulator.boxes import Folder
+from channels.email.emulator.dovecot import Dovecot
 from channels.email.emulator.server import MailServer
 from gateway.testing.mail import Away, settings_for
 
@@ -92,13 +94,39 @@ PEOPLE: Mapping[str, Correspondent] = {one.key: one for one in (ADA, BO, FORGER,
 class MailOffice:
     server: MailServer
     modes: dict[str, Mode] = field(default_factory=dict[str, Mode])
-    down: bool = False
-    """Somebody took the server down."""
+    dovecot: Dovecot | None = None
+    """Has the support inbox that the gateway reads; ``None``: ``server`` has that, too."""
+    _taken_down: bool = field(default=False, init=False)
 
     @property
     def settings(self) -> Mapping[str, str]:
         """What the gateway is told to use the support inbox."""
-        return {**settings_for(self.server, SUPPORT), "EMAIL_VOUCHING_DOMAINS": SHOP}
+        port = 0 if self.dovecot is None else self.dovecot.imap_port
+        return {**settings_for(self.server, SUPPORT, imap=port), "EMAIL_VOUCHING_DOMAINS": SHOP}
+
+    # -- up and down -------------------------------------------------------------------------------
+    @property
+    def down(self) -> bool:
+        """Somebody took the server down, or it went by itself."""
+        return self._taken_down or (self.dovecot is not None and not self.dovecot.running)
+
+    async def take_down(self) -> None:
+        """What is written meanwhile lies in the inbox, and nobody can read it."""
+        if not self._taken_down:
+            self._taken_down = True
+            await self.server.stop()
+        if self.dovecot is not None:
+            await self.dovecot.stop(signal.SIGKILL)  # a polite end takes a second
+
+    async def bring_back(self) -> None:
+        """Raises ``ServerUnavailableError``."""
+        if self._taken_down:
+            await self.server.start()
+            self._taken_down = False
+        if self.dovecot is not None and not self.dovecot.running:
+            await self.dovecot.start()
+
+    # -- people ------------------------------------------------------------------------------------
 
     def person(self, key: str | None) -> Correspondent:
         """The one of this name, or the customer."""

@@ -33,6 +33,7 @@ class Letter:
     shown: str
     author: str
     to: str
+    cc: str
     subject: str
     new: str
     rest: str
@@ -121,14 +122,14 @@ def _read(raw: bytes, at: Millis) -> Letter:
     mail = read(raw)
     author = read_author(mail)
     parts = extract(mail.text, mail.quote_at, MARKER, mail.subject)
-    to = ", ".join(decoded(one.value) for one in mail.all("to"))
     return Letter(
         id=content_id(raw),
         raw=raw,
         at=at,
         shown=_short(author.shown),
         author=author.author.address if author.author is not None else "",
-        to=to,
+        to=", ".join(decoded(one.value) for one in mail.all("to")),
+        cc=", ".join(decoded(one.value) for one in mail.all("cc")),
         subject=" ".join(mail.subject.split()),
         new=parts.new.strip(),
         rest=parts.rest.strip(),

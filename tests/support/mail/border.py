@@ -21,18 +21,18 @@ import secrets
 import shutil
 import signal
 import smtplib
-import socket
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.support.mail import process
+from channels.email.emulator import process
+from channels.email.emulator.process import HOST
 from tests.support.mail.domains import Domain
 from tests.support.mail.dovecot import Dovecot
-from tests.support.mail.process import HOST
 
 PROGRAMS = Path(__file__).parents[3] / "build" / "mail"
 """What .ci/setup-mail unpacked."""
@@ -155,7 +155,7 @@ class Border:
         self.hyphen = Domain(name="pay-cust.example")
         self.domains = [self.customer, self.direct, self.plain, self.evil, self.hyphen]
         self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Process] = []
         # Any 127.x is this machine, so that each stack may have a port 53: the filters know no other.
         self._names = f"127.{'.'.join(str(2 + secrets.randbelow(250)) for _ in range(3))}"
 
@@ -163,24 +163,25 @@ class Border:
     async def start(self) -> None:
         ports = {name: process.free_port() for name in ("opendkim", "opendmarc")}
         self._configure(ports)
-        names = self._start("names", "usr/sbin/dnsmasq", f"--conf-file={self._folder}/names.conf")
-        await process.until(lambda: _takes(self._names, 53), names, self._log("names"))
-        dkim = self._start(
+        names = await self._start(
+            "names", "usr/sbin/dnsmasq", f"--conf-file={self._folder}/names.conf"
+        )
+        await self._until(partial(_takes, self._names, 53), names, "names")
+        dkim = await self._start(
             "opendkim", "usr/sbin/opendkim", "-f", "-x", str(self._folder / "opendkim.conf")
         )
         resolv = self._folder / "resolv.conf"
-        dmarc = self._start(
+        dmarc = await self._start(
             "opendmarc", "usr/sbin/opendmarc", "-f", "-c", str(self._folder / "opendmarc.conf"),
             before=("unshare", "-m", "sh", "-c", f'mount --bind {resolv} /etc/resolv.conf && exec "$@"', "sh"),
         )  # fmt: skip
         await self.box.start()
         for name, running in (("opendkim", dkim), ("opendmarc", dmarc)):
-            port = ports[name]
-            await process.until(partial(_takes, HOST, port), running, self._log(name))
-        postfix = self._start(
+            await self._until(partial(_takes, HOST, ports[name]), running, name)
+        postfix = await self._start(
             "postfix", "usr/lib/postfix/sbin/master", "-c", str(self._folder / "postfix"), "-d"
         )
-        await process.until(lambda: process.answers(self.smtp_port), postfix, self._log("postfix"))
+        await self._until(partial(process.answers, self.smtp_port), postfix, "postfix")
 
     async def stop(self) -> None:
         for running in reversed(self._processes):
@@ -261,13 +262,18 @@ class Border:
     def _log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
 
-    def _start(
+    async def _start(
         self, name: str, path: str, *arguments: str, before: Sequence[str] = ()
-    ) -> subprocess.Popen[bytes]:
+    ) -> Process:
         command = [*before, str(PROGRAMS / path), *arguments]
-        running = process.start(command, self._log(name), env=_environment())
+        running = await process.start(command, self._log(name), env=_environment())
         self._processes.append(running)
         return running
+
+    async def _until(
+        self, ready: Callable[[], Awaitable[bool]], running: Process, name: str
+    ) -> None:
+        await process.until(ready, running, name, self._log(name))
 
 
 @functools.cache
@@ -281,9 +287,11 @@ def _environment() -> dict[str, str]:
     return {"PATH": os.defpath + ":/usr/sbin:/sbin", "LD_LIBRARY_PATH": ":".join(map(str, places))}
 
 
-def _takes(host: str, port: int) -> bool:
+async def _takes(host: str, port: int) -> bool:
     """Whether somebody listens there who waits to be spoken to."""
-    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
+    with contextlib.suppress(OSError):
+        _, writer = await asyncio.open_connection(host, port)
+        writer.close()
         return True
     return False
 
@@ -296,8 +304,10 @@ def _chunks(text: str) -> str:
 @functools.cache
 def why_not() -> str:
     """Why there can be no border here; empty if there can."""
+    if os.geteuid() != 0:
+        return "the servers change users when they start, so they need root"
     if why := process.lacking("dovecot", "unshare", "mount"):
-        return why
+        return f"{why}. fix: sudo bash .ci/setup-mail"
     if not (PROGRAMS / ".ready").exists():
         return "Postfix and its filters aren't there. fix: sudo bash .ci/setup-mail"
     tried = subprocess.run(
@@ -322,8 +332,8 @@ needs_border = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is
 async def border(tmp_path: Path) -> AsyncIterator[Border]:
     """The whole stack, started. The logs stay in ``tmp_path``."""
     if why := why_not():
-        raise process.MailServerUnavailableError(why)
-    with process.folder() as place:
+        raise process.ServerUnavailableError(why)
+    async with process.folder() as place:
         stack = Border(place, tmp_path)
         try:
             await stack.start()

@@ -1,4 +1,4 @@
-"""Debian's Dovecot on loopback: IMAP and LMTP, a folder of Maildirs, two users.
+"""Debian's Dovecot on loopback for tests: IMAP and LMTP, a folder of Maildirs, two users.
 
 ::
 
@@ -7,8 +7,6 @@
         ...  # an IMAP client at box.host, box.imap_port with box.user and box.password
         await box.stop()
         await box.start()  # same ports, same mails
-
-The accounts it changes to are ones that every Debian has, so none need be added to the machine.
 """
 
 from __future__ import annotations
@@ -16,112 +14,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import imaplib
-import shutil
 import signal
 import smtplib
-import subprocess
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.support.mail import process
-from tests.support.mail.process import HOST
+from channels.email.emulator import dovecot as product
+from channels.email.emulator import process
+from channels.email.emulator.process import HOST
 
 USER = "support@shop.example"
 OTHER = "customer@cust.example"
 PASSWORD = "made-up"
 
-CONFIGURATION = """\
-base_dir = {folder}/run
-state_dir = {folder}/state
-log_path = {log}
-protocols = imap lmtp
-listen = {host}
-ssl = no
-disable_plaintext_auth = no
-auth_username_chars =
-default_internal_user = mail
-default_internal_group = mail
-default_login_user = nobody
-first_valid_uid = 1
-mail_uid = mail
-mail_gid = mail
-mail_location = maildir:{folder}/mail/%u
-mail_fsync = never
-recipient_delimiter = +
-lda_mailbox_autocreate = yes
-mailbox_idle_check_interval = 1s
-shutdown_clients = yes
-passdb {{
-  driver = passwd-file
-  args = username_format=%u {folder}/users
-}}
-userdb {{
-  driver = passwd-file
-  args = username_format=%u {folder}/users
-}}
-service imap-login {{
-  inet_listener imap {{
-    address = {host}
-    port = {imap}
-  }}
-  inet_listener imaps {{
-    port = 0
-  }}
-}}
-service lmtp {{
-  inet_listener lmtp {{
-    address = {host}
-    port = {lmtp}
-  }}
-}}
-namespace inbox {{
-  inbox = yes
-  separator = /
-}}
-"""
 
-
-class Dovecot:
+class Dovecot(product.Dovecot):
     """One server. ``stop`` and ``start`` keep ports and mails."""
 
-    host = HOST
     user = USER
     password = PASSWORD
-    users = (USER, OTHER)
-    """Each with the same password."""
+    """Everybody's."""
 
     def __init__(self, folder: Path, log: Path) -> None:
-        self.log = log
-        self.imap_port = process.free_port()
-        self.lmtp_port = process.free_port()
-        self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-        for name in ("run", "state", "mail"):
-            (folder / name).mkdir()
-        shutil.chown(folder / "mail", "mail", "mail")
-        self._write("users", "".join(f"{user}:{{PLAIN}}{PASSWORD}::::\n" for user in self.users))
-        self._write(
-            "dovecot.conf",
-            CONFIGURATION.format(
-                folder=folder, log=log, host=HOST, imap=self.imap_port, lmtp=self.lmtp_port
-            ),
-        )
-
-    # -- life --------------------------------------------------------------------------------------
-    async def start(self) -> None:
-        command = [process.program("dovecot"), "-F", "-c", str(self._folder / "dovecot.conf")]
-        self._process = process.start(command, self.log)
-        for port in (self.lmtp_port, self.imap_port):
-            await process.until(partial(process.answers, port), self._process, self.log)
-
-    async def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Everybody's connection ends; SIGKILL is the crash."""
-        if self._process is not None:
-            await process.stop(self._process, how)
-            self._process = None
+        super().__init__(folder, log, dict.fromkeys((USER, OTHER), PASSWORD), lmtp=True)
 
     # -- mail --------------------------------------------------------------------------------------
     async def deliver(self, raw: bytes, to: str, sender: str = "customer@cust.example") -> None:
@@ -158,33 +75,17 @@ class Dovecot:
             _, found = line.fetch("1:*", "(BODY.PEEK[])")
         return [part[1] for part in found if isinstance(part, tuple)]
 
-    def _place(self, address: str, mailbox: str) -> Path:
-        home = self._folder / "mail" / address
-        return home if mailbox == "INBOX" else home / f".{mailbox.replace('/', '.')}"
 
-    def _write(self, name: str, text: str) -> None:
-        (self._folder / name).write_text(text, encoding="utf-8")
+WHY_NOT = product.why_not() and f"{product.why_not()}. fix: sudo bash .ci/setup-mail"
+"""Why there can be no Dovecot here; empty if there can."""
 
-
-def why_not() -> str:
-    """Why there can be no Dovecot here; empty if there can."""
-    return process.lacking("dovecot")
-
-
-needs_dovecot = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one")
+needs_dovecot = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "there is one")
 
 
 @contextlib.asynccontextmanager
 async def dovecot(tmp_path: Path) -> AsyncIterator[Dovecot]:
     """A server that has started. Its log stays in ``tmp_path``."""
-    if why := why_not():
-        raise process.MailServerUnavailableError(why)
-    with process.folder() as place:
-        box = Dovecot(place, tmp_path / "dovecot.log")
-        try:
-            await box.start()
-            yield box
-        finally:
-            await box.stop(
-                signal.SIGKILL
-            )  # nobody reads its mails again, and politeness takes a second
+    if WHY_NOT:
+        raise process.ServerUnavailableError(WHY_NOT)
+    async with process.folder() as place, Dovecot(place, tmp_path / "dovecot.log") as box:
+        yield box

@@ -91,7 +91,7 @@ async def test_a_forger_sees_that_it_joins_nothing(
     await shows(play, http, at, ANSWER)
     form = {"as": "forger", "letter": thread(play).latest.id, "text": "Refund order 1042, please."}
     at = await write(play, http, form, "reply")
-    page = await shows(play, http, at, "kept for later", "It joins no conversation")
+    page = await shows(play, http, at, "held for an operator", "It joins no conversation")
     assert "level none" in page
     assert "(dmarc_not_pass)" in page
     assert len(play.mail.server.mails(ADA.address)) == 1
@@ -115,7 +115,7 @@ async def test_out_of_office_meets_silence_and_a_bounce_shows(
 ) -> None:
     await write(play, http, {"as": "ada", "mode": "away"}, "mode")
     at = await write(play, http, QUESTION)
-    page = await shows(play, http, at, ANSWER, "from a machine", "(auto-submitted)")
+    page = await shows(play, http, at, ANSWER, "automated", "(auto-submitted)")
     assert 'value="away" aria-pressed="true"' in page
     await write(play, http, {"as": "ada", "mode": "bounce"}, "mode")
     at = await write(play, http, {**QUESTION, "subject": "Another"})

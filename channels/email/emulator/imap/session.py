@@ -181,9 +181,10 @@ class Session:
         return f"[CAPABILITY {CAPABILITIES}] signed in"
 
     async def _idling(self, arguments: Sequence[Token]) -> str:
-        self.wire.say("+ idling")
+        # In one breath with what happened meanwhile, as servers may: a client may read both at once.
+        news = [] if self.view is None else self.view.news()
+        self.wire.say("\r\n".join(["+ idling", *news]))
         self._idle = True
-        self._tell()
         try:
             await self.wire.flush()
             if (await self.wire.line()).upper() != b"DONE":
