@@ -38,7 +38,8 @@ class Asked:
 
     ``speaker`` is an identity, ``name`` what they call themselves. ``known`` says in one sentence how well
     they are known (``level``), ``reasons`` why not better. ``words`` are theirs, ``hidden`` how many
-    characters of them are left out: a quotation, which no surface may show as words of ours.
+    characters of them are left out: a quotation, which no surface may show as words of ours. ``since`` says
+    in a sentence what has changed in their conversation since then, if anything has.
     """
 
     source: str
@@ -49,6 +50,7 @@ class Asked:
     reasons: tuple[str, ...]
     words: str
     hidden: int = 0
+    since: str = ""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,7 @@ class TurnView:
 
     ``reference`` is what a person is given to quote; nothing here says what went wrong inside. ``behind``
     is the request that an earlier turn of the session is parked on, while this one waits for that.
+    ``schedule`` is the name of the one that began it, of a turn that nobody asked for.
     """
 
     turn_id: str
@@ -96,3 +99,4 @@ class TurnView:
     event: JsonObject | None
     cancelled: CancelReason | None = None
     behind: Card | None = None
+    schedule: str = ""

@@ -94,6 +94,8 @@ class Settings:
     email_border_host: str | None = setting("EMAIL_BORDER_HOST", v.text, None)
     email_vouching_domains: tuple[str, ...] = setting("EMAIL_VOUCHING_DOMAINS", v.words, ())
     email_listen: str | None = setting("EMAIL_LISTEN", v.url("lmtp", "smtp"), None)
+    email_listen_authserv_id: str | None = setting("EMAIL_LISTEN_AUTHSERV_ID", v.text, None)
+    email_listen_border_host: str | None = setting("EMAIL_LISTEN_BORDER_HOST", v.text, None)
     email_since: str | None = setting("EMAIL_SINCE", v.text, None)
     email_postmark_login: Secret | None = setting("EMAIL_POSTMARK_LOGIN", v.secret, None, "all")
     email_sendgrid_key: str | None = setting("EMAIL_SENDGRID_PUBLIC_KEY", v.text, None)
@@ -214,7 +216,7 @@ class _Loader:
         document, lines = self._document(toml)
         tables = document.pop("tokens", {})
         lent = self._file(document, lines, "" if toml is None else toml.name)
-        local = self._dotenv(dotenv)
+        local = _dotenv(dotenv)
         self._variables(local, ".env")
         self._variables(self.environ, "environment")
         self.environ = {**lent, **local, **self.environ, **self.found}
@@ -238,14 +240,6 @@ class _Loader:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             self.problems.append(f"{file.name}: {error}")
             return {}, []
-
-    def _dotenv(self, file: Path | None) -> dict[str, str]:
-        if file is None or not file.is_file():
-            return {}
-        from dotenv import dotenv_values
-
-        found = dotenv_values(file, interpolate=False)
-        return {name: value for name, value in found.items() if value is not None}
 
     def _file(self, document: dict[str, Any], lines: list[str], name: str) -> dict[str, str]:
         """Take the file's values; returns them under their variables' names."""
@@ -359,6 +353,22 @@ class _Loader:
             Limits(**{name: self.values[name] for name in names if name in self.values})
         except ConfigError as error:
             self.problems.append(f"{error}. fix: {error.fix}")
+
+
+def _dotenv(file: Path | None) -> dict[str, str]:
+    if file is None or not file.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    found = dotenv_values(file, interpolate=False)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def only_in(dotenv: Path) -> tuple[str, ...]:
+    """Variables that this file sets and the environment doesn't: ``serve`` runs without them. Blocks."""
+    return tuple(
+        name for name, value in _dotenv(dotenv).items() if value and name not in os.environ
+    )
 
 
 def _list(names: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["CHANNEL_NEEDS", "NOT_YET"]
+__all__ = ["CHANNEL_NEEDS", "NOT_YET", "STAND_INS"]
 
 CHANNEL_NEEDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
@@ -37,3 +37,13 @@ CHANNEL_NEEDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
 )
 NOT_YET = frozenset({"crisp"})
 """Channels whose settings are known, and that this release doesn't have. An agent may bring its own."""
+STAND_INS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "email": {
+            "EMAIL_ADDRESS": "support@shop.example",
+            "EMAIL_SMTP_URL": "smtps://support:none@smtp.shop.example",
+            "GATEWAY_SECRET_KEYS": "a-stand-in-that-signs-nothing",
+        },
+    }
+)
+"""What a channel that is off is made with, so that its options are checked all the same."""

@@ -20,6 +20,7 @@ def email_channel(  # noqa: PLR0913 - each is an option
     colleagues: Collection[str] = (),
     machines: Collection[str] = (),
     aliases: Collection[str] = (),
+    lists: Collection[str] = (),
     sealers: Collection[str] = (),
     results_below: bool = False,
     signatures: bool = False,
@@ -27,6 +28,7 @@ def email_channel(  # noqa: PLR0913 - each is an option
     per_thread: int = 6,
     per_sender: int = 20,
     per_domain: int = 500,
+    per_inbox: int = 100,
     links: Collection[str] = (),
 ) -> EmailChannel:
     """An inbox with the ``EMAIL_*`` settings in ``env``.
@@ -35,7 +37,8 @@ def email_channel(  # noqa: PLR0913 - each is an option
       ``reply_line``: a line on top that asks to reply above it, where customers' programs quote oddly.
     - ``colleagues``: domains whose people take a conversation over by answering the customer in it.
     - ``machines``: addresses whose automated mail is read, and never answered.
-    - ``aliases``: further addresses whose mail comes to the inbox.
+    - ``aliases``: further addresses whose mail comes to the inbox. ``lists``: ids (``List-Id``) of mailing
+      lists that only hand the inbox's mail on; what comes by any other list is never answered.
     - ``results_below``: our border writes what it found out below its own ``Received`` (Gmail).
       ``sealers``: forwarders whose word on an older check is believed. ``signatures``: a mail's own DKIM
       signature is checked here, where the border wrote down nothing.
@@ -43,7 +46,8 @@ def email_channel(  # noqa: PLR0913 - each is an option
       its own domain disowns is held in any case.
     - ``per_thread``: mails of one sender in one conversation that are answered in an hour;
       ``per_sender``: of one sender in a day; ``per_domain``: of all senders of a domain who begin a
-      conversation, in a day. What is beyond is held for an operator.
+      conversation, in a day; ``per_inbox``: of all together whom nobody vouches for, in an hour. What is
+      beyond is held for an operator.
     - ``links``: policies whose requests may be decided by a link in a letter, by whoever has the letter.
       Never what moves money.
 
@@ -60,6 +64,7 @@ def email_channel(  # noqa: PLR0913 - each is an option
         colleagues=colleagues,
         machines=machines,
         aliases=aliases,
+        lists=lists,
         sealers=sealers,
         results_below=results_below,
         signatures=signatures,
@@ -67,6 +72,7 @@ def email_channel(  # noqa: PLR0913 - each is an option
         per_thread=per_thread,
         per_sender=per_sender,
         per_domain=per_domain,
+        per_inbox=per_inbox,
         links=links,
     )
     return EmailChannel(read_settings(env), options)

@@ -31,6 +31,7 @@ from channels.email.ways.account import account
 from channels.email.ways.getting import getter
 from channels.email.ways.imap import Mailbox
 from channels.email.ways.listener import Listener
+from channels.email.ways.once import once
 from channels.email.ways.since import since
 from channels.email.ways.taking import Taken
 from channels.email.ways.txt import resolver
@@ -42,6 +43,7 @@ from gateway.engine.ledger import Delivery, Ledger
 from gateway.engine.limits import Clock
 from gateway.engine.ports import Prepared, Preparer, Preparing
 from gateway.engine.steps.tasks import Tasks
+from gateway.engine.struct import replace
 from gateway.engine.tool import Tool
 from gateway.log import wordless
 from gateway.outbox.tools import attach_file
@@ -93,19 +95,28 @@ class EmailChannel:
     @property
     def desk(self) -> Desk:
         """What mail is judged by."""
-        mailbox, domain = self._settings.address, self._settings.address.rpartition("@")[2]
+        settings = self._settings
+        mailbox, domain = settings.address, settings.address.rpartition("@")[2]
         resolve = resolver() if self._options.signatures else None
+        trust = Trust(
+            authserv_id=settings.authserv_id,
+            border_host=settings.border_host,
+            own=self._addresses,
+            vouching=settings.vouching,
+            sealers=self._options.sealers,
+            gmail_profile=self._options.results_below
+            or (settings.authserv_id or "").lower() == GMAIL,
+        )
         return Desk(
             mailbox=mailbox,
             rules=self._options.rules,
-            trust=Trust(
-                authserv_id=self._settings.authserv_id,
-                border_host=self._settings.border_host,
-                own=self._addresses,
-                vouching=self._settings.vouching,
-                sealers=self._options.sealers,
-                gmail_profile=self._options.results_below
-                or (self._settings.authserv_id or "").lower() == GMAIL,
+            trust=trust,
+            handing=replace(
+                trust,
+                authserv_id=settings.listen_authserv_id,
+                border_host=settings.listen_border_host,
+                gmail_profile=False,
+                direct=True,
             ),
             own=Own(
                 addresses=self._addresses,
@@ -113,6 +124,7 @@ class EmailChannel:
                 is_ours=lambda given: original(self._keys, given) is not None,
                 marked=lambda given: is_loop_mark(self._keys, given),
                 machines=self._options.rules.machines,
+                lists=self._options.lists,
             ),
             keys=self._keys,
             signed=None if resolve is None else partial(check, resolve=resolve),
@@ -139,7 +151,8 @@ class EmailChannel:
             self._door.begin(ctx)
             if self.ingress.routes():
                 self._http = aiohttp.ClientSession()
-                self.ingress.begin(self._take, getter(self._http, ctx.waits))
+                proofs = once(ctx.ledger, ctx.clock)
+                self.ingress.begin(self._take, getter(self._http, ctx.waits), proofs)
         if self._settings.listen is not None and self._listener is None:
             listener = Listener(self._settings.listen, self._addresses, self._take, clock=ctx.clock)
             await listener.start()

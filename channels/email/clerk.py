@@ -10,12 +10,15 @@ from channels.email.threads.conversation import Conversation
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.ledger import Ledger
 from gateway.engine.limits import Clock
+from gateway.engine.records import DeliveryMark
 
 __all__ = ["MailClerk"]
 
 PREFIX = event_id("")
 MOST_SUBJECT = 300
 MOST_TEXT = 100_000
+MOST_RESTING = 1_000
+"""Views that rest, the latest, among which those of a conversation are looked for."""
 
 
 class MailClerk:
@@ -62,8 +65,19 @@ class MailClerk:
         return None if found is None else _told(found)
 
     async def hand_back(self, key: str) -> JsonObject | None:
-        await self._room.book.take_over(_conversation(key), "")
-        return await self.conversation(key)
+        """What the agent had to say meanwhile is sent, and the cards of open requests say so no more."""
+        conversation, now = _conversation(key), self.clock.now()
+        await self._room.book.take_over(conversation, "")
+        found = await self._room.book.find(conversation)
+        if found is None:
+            return None
+        talk = places.session(self._desk.mailbox, conversation)
+        await self.ledger.retry(revive_on=talk, now=now)
+        resting = await self.ledger.deliveries(state="resting", limit=MOST_RESTING)
+        turns = {row.turn for row in resting if row.session == found.session}
+        if turns:
+            await self.ledger.note([DeliveryMark(turn=turn, at=now) for turn in sorted(turns)])
+        return _told(found)
 
 
 def _content(event: str) -> str | None:
@@ -88,8 +102,8 @@ def _told(found: Conversation) -> JsonObject:
 def _judged(looked: Looked) -> tuple[str, str, str]:
     """The verdict that would be written, its rule, and why in words where the rule alone doesn't tell. A
     budget isn't spent, and so not asked."""
-    if looked.failed is not None:
-        return "automated_mail", looked.failed.rule, ""
+    if looked.failed:
+        return "automated_mail", looked.failed, ""
     if looked.colleague:
         return "not_addressed", "colleague-answered", ""
     parsed = looked.parsed
@@ -143,7 +157,7 @@ def _read(event: str, looked: Looked, *, whole: bool) -> JsonObject:
         "over": mail.over,
         "bounce": None,
     }
-    if (failed := looked.failed) is not None:
+    if (failed := looked.bounce) is not None:
         told["bounce"] = {
             "recipient": failed.recipient,
             "status": failed.status,

@@ -114,6 +114,7 @@ class _Work:
         self.ctx = ctx
         self.post = post
         self.journal: Journal = ctx.journal(delivery)
+        self._book = Book(ctx.ledger, post.office.mailbox, ctx.clock)
 
     def later(self, seconds: float, why: str) -> RetryLater:
         return RetryLater(Millis(self.ctx.clock.now() + round(seconds * 1000)), why)
@@ -125,7 +126,10 @@ class _Work:
         if view.state in {"queued", "running"}:
             raise self.later(SOON, "the turn went on while it was read")
         due = self._due(story, view)
+        if due is not None and view.state == "cancelled" and await self._speaks(target):
+            due = None  # they ended it by speaking themselves
         if due is not None:
+            await self._unless_taken_over(target)
             await self._send(due, target)
         over = view.state != "suspended"
         await self.settle("done" if over else "resting", satisfied)
@@ -156,7 +160,8 @@ class _Work:
         """To somebody whose mail waits behind a decision, once."""
         satisfied = self.journal.wanted
         view = await self.ctx.turn(self.delivery)
-        due = None if view.behind is None else self._unless_sent(_Due("queued", queued(), 0))
+        waits = view.behind is not None and not await self._speaks(target)
+        due = self._unless_sent(_Due("queued", queued(), 0)) if waits else None
         if due is not None:
             await self._send(due, target)
         told = due is not None or bool(self.journal.parts)
@@ -179,16 +184,28 @@ class _Work:
             await self._hand_over(self._opening(last), target)
         return await self.settle("resting", satisfied)
 
+    # -- whose word it is ----------------------------------------------------------------------------
+    async def _speaks(self, target: Target) -> str:
+        """The colleague who speaks with the customer now, if one does."""
+        return await self._book.speaks(target.conversation, target.despite)
+
+    async def _unless_taken_over(self, target: Target) -> None:
+        """What the agent has to say waits, where everybody sees it, until it is the agent's turn again."""
+        if by := await self._speaks(target):
+            told = f"{by.partition(':')[2]} speaks in the conversation; handed back, it is sent"
+            talk = places.session(self.post.office.mailbox, target.conversation)
+            raise Undeliverable("taken_over", told, revive_on=talk)
+
     # -- sending -------------------------------------------------------------------------------------
     async def resend(self, target: Target) -> None:
         """What may have been sent, or was refused behind our back, goes first and as it was."""
         for part in self.journal.parts:
             if part.state == "gone" and part.ref is not None:
+                await self._unless_taken_over(target)
                 await self._hand_over(self._opening(part), target)
 
     async def _send(self, due: _Due, target: Target) -> None:
-        book = Book(self.ctx.ledger, self.post.office.mailbox, self.ctx.clock)
-        await book.add(target.conversation, self.delivery.session, target.address)
+        await self._book.add(target.conversation, self.delivery.session, target.address)
         await self._hand_over(await self._letter(due, target), target)
 
     async def _hand_over(self, part: Part, target: Target) -> None:

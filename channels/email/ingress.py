@@ -28,6 +28,7 @@ from channels.email.verify import (
 )
 from channels.email.ways.forms import fields, read_json, table, text, texts
 from channels.email.ways.getting import Get
+from channels.email.ways.once import Once
 from channels.email.ways.taking import MAX_MAIL, Take, capped
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import JsonObject, Millis
@@ -80,12 +81,13 @@ class Ingress:
         self._api = resend_api
         self._take: Take | None = None
         self._get: Get | None = None
+        self._once: Once | None = None
         self._told: dict[str, Millis] = {}
         self._certificates: dict[str, bytes] = {}
 
-    def begin(self, take: Take, get: Get) -> None:
+    def begin(self, take: Take, get: Get, once: Once) -> None:
         """Before it, everything is to be sent again."""
-        self._take, self._get = take, get
+        self._take, self._get, self._once = take, get, once
 
     def routes(self) -> list[Route]:
         """Mailgun sends a mail raw to an address that ends in ``mime``."""
@@ -166,12 +168,15 @@ class Ingress:
         if not raw:
             on = "let the route forward to an address that ends in /mailgun/mime"
             return self._fields_only("Mailgun", on)
+        token = form["token"].decode("latin-1")
+        if (wrong := await self._spent("mailgun", token, raw, request.at)) is not None:
+            return wrong
         sender, to = form.get("sender"), form.get("recipient", b"").decode("utf-8", "replace")
         return await self._keep(
             RawMail(
                 raw=raw,
                 way="webhook",
-                way_id=f"mailgun/{form['token'].decode('latin-1')}",
+                way_id=f"mailgun/{token}",
                 envelope_from=None if sender is None else sender.decode("utf-8", "replace"),
                 envelope_to=tuple(one.strip() for one in to.split(",") if one.strip()),
                 at=request.at,
@@ -309,6 +314,18 @@ class Ingress:
         return HookReply()
 
     # -- what they share ---------------------------------------------------------------------------------
+    async def _spent(self, provider: str, token: str, raw: bytes, at: Millis) -> HookReply | None:
+        """The refusal of a proof that another mail came with."""
+        if self._once is None:
+            return _again("the channel hasn't started yet: send it again")
+        try:
+            if await self._once(f"{provider}/{token}", raw):
+                return None
+        except StoreUnavailableError:
+            return _again("this can't be stored now: send it again")
+        why = "its token was used for another mail"
+        return self._refuse(provider, Refused(reason="replayed", why=why), at)
+
     async def _keep(self, mail: RawMail) -> HookReply:
         if self._take is None:
             return _again("the channel hasn't started yet: send it again")

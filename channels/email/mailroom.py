@@ -21,16 +21,19 @@ from channels.email.deciding.links import Links, brought_back
 from channels.email.identity.attest import Trust, attest
 from channels.email.identity.dkim import Signed
 from channels.email.identity.recipients import listed
-from channels.email.mail import Mail, RawMail
+from channels.email.mail import Mail, RawMail, Way
 from channels.email.mime.read import read
 from channels.email.parse import Opened, event_id, in_place_of, parse
 from channels.email.policy import DAY, EmailRules
 from channels.email.reading.automated import Noise, Own, classify
+from channels.email.reading.beside import Beside
 from channels.email.reading.bounce import Bounce, bounce
 from channels.email.reading.reply import extract
 from channels.email.render import MARKER
 from channels.email.threads import places
 from channels.email.threads.book import Book
+from channels.email.threads.bounces import about, rule_of
+from channels.email.threads.cited import belongs, cited
 from channels.email.threads.contents import content_id, copy_id
 from channels.email.threads.conversation import Conversation, Hint, Joined, join
 from channels.email.threads.shelf import Shelf
@@ -39,7 +42,7 @@ from channels.email.ways.taking import Taken
 from channels.email.writing.tokens import Keys, bounced, conversation_id, holder, original, threads
 from gateway.engine.errors import DuplicateClaimError, StoreUnavailableError
 from gateway.engine.kinds import Speaker
-from gateway.engine.ledger import Asked, Ledger
+from gateway.engine.ledger import Asked, Binding, Ledger
 from gateway.engine.limits import Clock
 from gateway.engine.struct import replace, struct
 from gateway.intake.keys import claims
@@ -52,21 +55,35 @@ log = logging.getLogger("gateway.email")
 
 TRIES = 3
 """How often a mail is read that ends the process, or is taken where something breaks."""
+TAKES_OVER = "colleague-answered"
 MOST_HINTS = 24
 """Ids of a mail that are looked up, the newest first."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What mail is judged by."""
+    """What mail is judged by. ``trust`` is that of the mailbox, ``handing`` of the server that hands mail over."""
 
     mailbox: str
     rules: EmailRules
     trust: Trust
+    handing: Trust
     own: Own
     keys: Keys
     signed: Callable[[bytes], Awaitable[tuple[Signed, ...]]] | None = None
     """Checks a mail's own signatures."""
+
+    def believes(self, way: Way) -> Trust:
+        """Whom to believe of what a header says: each way has the border that its operator named, since the
+        line of another's can be forged below it. A provider's webhook has none: nothing that is documented
+        tells its lines from a sender's."""
+        match way:
+            case "imap":
+                return self.trust
+            case "lmtp" | "smtp":
+                return self.handing
+            case "webhook":
+                return replace(self.trust, authserv_id=None, border_host=None)
 
 
 class Around(Protocol):
@@ -83,15 +100,20 @@ class Around(Protocol):
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """A mail that is kept, as it is read and judged. ``failed``: it tells of a mail of ours. ``colleague``:
-    one of ours answers in it, and takes the conversation over."""
+    """A mail that is kept, as it is read and judged. ``bounce``: it tells of a mail of ours, and ``failed`` is
+    the rule by which that is taken. ``colleague``: one of ours answers in it, and takes the conversation over."""
 
     handed: RawMail
     opened: Opened
     joined: Joined
     parsed: Parsed
-    failed: Bounce | None = None
+    bounce: Bounce | None = None
+    failed: str = ""
     colleague: bool = False
+
+
+_Read = tuple[Opened, Bounce | None, tuple[str, ...]]
+"""What there is in a mail: itself, what it says of a mail of ours, links of ours that came back."""
 
 
 class Mailroom:
@@ -103,12 +125,14 @@ class Mailroom:
         self._ledger = ctx.ledger
         self.book = Book(ctx.ledger, desk.mailbox, ctx.clock)
         self.shelf = Shelf(ctx.ledger, ctx.clock)
+        self._beside = Beside()
         self._broke: Counter[str] = Counter()
         self._copies: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def take(self, handed: RawMail) -> Taken:
         """When this returns ``done`` or ``quarantine``, all that follows from the mail is committed."""
-        content = await asyncio.to_thread(content_id, handed.raw)
+        envelope = handed.envelope_from, handed.envelope_to
+        content = await asyncio.to_thread(content_id, handed.raw, *envelope)
         # Copies may come by several ways at once, and one of them counts.
         lock = self._copies.setdefault(content, asyncio.Lock())
         try:
@@ -148,7 +172,8 @@ class Mailroom:
             opened=opened,
             joined=joined,
             parsed=parse(opened, joined, self._desk.rules),
-            failed=failed,
+            bounce=failed,
+            failed="" if failed is None else rule_of(failed, await self._about(opened, failed)),
             colleague=failed is None and await self._of_colleague(opened, joined) is not None,
         )
 
@@ -170,23 +195,16 @@ class Mailroom:
         return taken
 
     async def _take(self, content: str, handed: RawMail) -> Taken:
-        # Counted before it is read, since what ends the process can't be counted afterwards.
-        before = await self.shelf.keep(content, handed)
-        if before >= TRIES:
-            await self._ctx.receive(_unread(content, self._desk.mailbox, "poison-mail"))
+        suspect = await self.shelf.begun(content) > 0
+        async with self._beside.nobody() if suspect else self._beside.others():
+            found = await self._read(content, handed)
+        if isinstance(found, str):
+            await self._ctx.receive(_unread(content, self._desk.mailbox, found))
             return "quarantine"
-        try:
-            opened = await self._opened(handed, content)
-        except Exception as error:  # noqa: BLE001 - one mail's fault must not stop the box
-            log.error("email: mail %s can't be read: %s", content, wordless(error))  # noqa: TRY400
-            await self._ctx.receive(_unread(content, self._desk.mailbox, "unreadable-mail"))
-            return "quarantine"
-        if before:
-            await self.shelf.readable(content)
+        opened, failed, ended = found
         # A link that decides has been read by others once it comes back to us.
-        ended = await asyncio.to_thread(brought_back, handed.raw, opened.mail.text)
         await Links(self._ledger).end(ended)
-        if (failed := await asyncio.to_thread(bounce, handed.raw, opened.mail)) is not None:
+        if failed is not None:
             return await self._bounced(opened, failed)
         joined = await self._joined(opened)
         if await self._answered_by_colleague(opened, joined):
@@ -198,6 +216,23 @@ class Mailroom:
         await self._ctx.receive(parsed)
         return "done"
 
+    async def _read(self, content: str, handed: RawMail) -> _Read | str:
+        """All that is done with its bytes; or the rule by which it can't be read."""
+        # Counted before it is read, since what ends the process can't be counted afterwards.
+        before = await self.shelf.keep(content, handed)
+        if before >= TRIES:
+            return "poison-mail"
+        try:
+            opened = await self._opened(handed, content)
+            failed = await asyncio.to_thread(bounce, handed.raw, opened.mail)
+            ended = await asyncio.to_thread(brought_back, handed.raw, opened.mail.text)
+        except Exception as error:  # noqa: BLE001 - one mail's fault must not stop the box
+            log.error("email: mail %s can't be read: %s", content, wordless(error))  # noqa: TRY400
+            return "unreadable-mail"
+        if before:
+            await self.shelf.readable(content)
+        return opened, failed, ended
+
     async def _opened(self, handed: RawMail, content: str) -> Opened:
         signed = () if self._desk.signed is None else await self._desk.signed(handed.raw)
         return await asyncio.to_thread(self._judged, handed, content, signed)
@@ -208,7 +243,7 @@ class Mailroom:
             mail = replace(mail, over=f"it has {handed.whole >> 20} MiB, and I read {MOST >> 20}")
         desk = self._desk
         # As of when it came: what lies for a while isn't a replay.
-        known = attest(mail, handed, desk.trust, handed.at, signed)
+        known = attest(mail, handed, desk.believes(handed.way), handed.at, signed)
         named = tuple(dict.fromkeys(_named(mail, handed)))
         author = "" if known.author is None else known.author.address
         once = handed.way == "webhook" and handed.way_id
@@ -233,12 +268,12 @@ class Mailroom:
         return join(known.author, known.level, await self._hints(opened), fresh)
 
     async def _hints(self, opened: Opened) -> tuple[Hint, ...]:
-        keys, mail = self._desk.keys, opened.mail
+        keys = self._desk.keys
         tokens = ((token, at) for at in opened.named if (token := threads(keys, at)) is not None)
         by_token = list(islice(tokens, MOST_HINTS))
-        cited = [*mail.in_reply_to, *reversed(mail.references)][:MOST_HINTS]
-        ours = [mark.conversation for one in cited if (mark := original(keys, one)) is not None]
-        theirs = await self._of_theirs(opened, cited)
+        ids = _cited(opened.mail)
+        ours = [mark.conversation for one in ids if (mark := original(keys, one)) is not None]
+        theirs = [one.session.rpartition(":")[2] for one in await self._theirs(opened)]
         found: dict[str, Hint] = {}
         for token, at in [*by_token, *((one, "") for one in (*ours, *theirs))]:
             if token in found:
@@ -250,18 +285,9 @@ class Mailroom:
             found[token] = Hint(conversation=conversation, given=given or "")
         return tuple(found.values())
 
-    async def _of_theirs(self, opened: Opened, cited: list[str]) -> list[str]:
-        """Conversations of mails that we were sent, by the ids that this one answers."""
-        if not cited:
-            return []
-        mailbox = self._desk.mailbox
-        asked = Asked(
-            source="email",
-            event_id=event_id(opened.content),
-            places=tuple(places.message(mailbox, one) for one in cited),
-        )
-        known = await self._ledger.known(asked)
-        return [binding.session.rpartition(":")[2] for binding in known.bindings]
+    async def _theirs(self, opened: Opened) -> tuple[Binding, ...]:
+        event, mailbox = event_id(opened.content), self._desk.mailbox
+        return await cited(self._ledger, mailbox, event, _cited(opened.mail))
 
     async def _known(self, parsed: Parsed, joined: Joined) -> None:
         """Whoever is let in takes part from now on, and before anything is answered."""
@@ -286,11 +312,20 @@ class Mailroom:
         author, found = opened.attestation.author, await self._of_colleague(opened, joined)
         if author is None or found is None:
             return False
-        await self.book.take_over(found.id, f"email:{author.address}")
+        if not await self._took_over(opened):  # a copy takes nothing over that was handed back
+            await self.book.take_over(found.id, f"email:{author.address}")
+        above = [one for one in await self._theirs(opened) if one.session == found.session]
+        own, now = opened.mail.message_id, self._ctx.clock.now()
+        await belongs(self._ledger, self._desk.mailbox, own, above, now)
         why = "a colleague answered in the conversation, so the agent keeps out of it"
-        await self._ctx.receive(in_place_of(opened, "not_addressed", "colleague-answered", why))
+        await self._ctx.receive(in_place_of(opened, "not_addressed", TAKES_OVER, why))
         await self._ctx.receive(_stop(opened, found))
         return True
+
+    async def _took_over(self, opened: Opened) -> bool:
+        asked = Asked(source="email", event_id=event_id(opened.content))
+        before = (await self._ledger.known(asked)).verdict
+        return before is not None and before.rule == TAKES_OVER
 
     async def _of_colleague(self, opened: Opened, joined: Joined) -> Conversation | None:
         """The conversation that one of ours answers a customer in, if it is such an answer."""
@@ -311,26 +346,17 @@ class Mailroom:
             before = await self._ledger.fail(*found, told)
             if before in {"due", "sending"}:
                 return "again"  # another mail of the same answer is on its way
-        rule = failed.rule
+        rule = rule_of(failed, found)
         await self._ctx.receive(in_place_of(opened, "automated_mail", rule, MEANING[rule]))
         return "done"
 
     async def _about(self, opened: Opened, failed: Bounce) -> tuple[int, int] | None:
-        """The delivery and its part."""
-        keys, mailbox = self._desk.keys, self._desk.mailbox
-        for one in failed.message_ids:
-            if (mark := original(keys, one)) is None:
-                continue
-            ref = places.message(mailbox, mark.message_id)
-            if (row := await self._ledger.shown_at("email", ref)) is not None:
-                number = next((part.n for part in row.parts if part.ref == ref), 0)
-                return row.id, number
-        for at in opened.named:
-            if (about := bounced(keys, at)) is not None:
-                row = await self._ledger.delivery(about[1])
-                if row is not None and row.source == "email" and row.parts:
-                    return row.id, row.parts[-1].n
-        return None
+        desk = self._desk
+        return await about(self._ledger, desk.keys, desk.mailbox, failed, opened.named)
+
+
+def _cited(mail: Mail) -> list[str]:
+    return [*mail.in_reply_to, *reversed(mail.references)][:MOST_HINTS]
 
 
 def _named(mail: Mail, handed: RawMail) -> list[str]:

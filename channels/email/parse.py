@@ -145,7 +145,8 @@ def _inbound(
         budgets=spends,
         doubt=doubt,
         event=_event(opened, joined, here),
-        target=_target(opened, here),
+        # Whoever lets it in has it answered, also where a colleague speaks by now.
+        target=_target(opened, here) | ({"despite": joined.times} if admitted else {}),
         fetch=kept,
     )
 
@@ -154,9 +155,9 @@ def _inbound(
 def _words(opened: Opened, joined: Joined) -> str:
     """What the agent reads. The rest of a conversation it knows is in its transcript already."""
     mail, extract = opened.mail, opened.extract
-    parts = [f"Subject: {_subject(opened)}", extract.new[:MOST_TEXT].strip()]
+    parts = [f"Subject: {_subject(opened)}", _cut(extract.new, MOST_TEXT)]
     if joined.how != "known" and extract.rest.strip():
-        parts += ["Quoted below it:", extract.rest[:MOST_HISTORY].strip()]
+        parts += ["Quoted below it:", _cut(extract.rest, MOST_HISTORY)]
     if mail.attachments:
         more = len(mail.attachments) - MOST_FILES
         listed = [_listed(one) for one in mail.attachments[:MOST_FILES]]
@@ -167,6 +168,13 @@ def _words(opened: Opened, joined: Joined) -> str:
             "(The mail also holds text that its reader wouldn't see. It is left out here.)"
         )
     return "\n\n".join(part for part in parts if part)
+
+
+def _cut(text: str, most: int) -> str:
+    """Nobody takes the beginning of a text for the whole of it."""
+    text = text.strip()
+    left = len(text) - most
+    return text if left <= 0 else f"{text[:most]}\n\n({left} more characters are left out here.)"
 
 
 def _listed(file: Attachment) -> str:
@@ -192,6 +200,7 @@ def _event(opened: Opened, joined: Joined, conversation: str) -> JsonObject:
         "subject": _subject(opened),
         "date": mail.date,
         "conversation": conversation,
+        "standing": [places.STANDING, places.standing(opened.mailbox, conversation)],
         "attestation": {
             "level": known.level,
             "method": known.method,

@@ -26,13 +26,15 @@ SHORT = 30
 @struct(frozen=True, slots=True, kw_only=True)
 class EmailRules:
     """``per_thread`` mails of one sender in one conversation are answered in an hour, ``per_sender`` in a day,
-    ``per_domain`` of all senders of one organisation's domains in a day. ``colleagues`` are domains whose people take a
-    conversation over by answering in it. ``machines`` are addresses whose automated mail is read and never
-    answered. ``unattested``: what becomes of mail whose author nobody vouches for."""
+    ``per_domain`` of all senders of one organisation's domains in a day, ``per_inbox`` of all together whom nobody
+    vouches for in an hour. ``colleagues`` are domains whose people take a conversation over by answering in it.
+    ``machines`` are addresses whose automated mail is read and never answered. ``unattested``: what becomes of
+    mail whose author nobody vouches for."""
 
     per_thread: int = 6
     per_sender: int = 20
     per_domain: int = 500
+    per_inbox: int = 100
     colleagues: frozenset[str] = frozenset()
     machines: frozenset[str] = frozenset()
     unattested: Literal["answer", "hold"] = "answer"
@@ -49,8 +51,9 @@ def budgets(  # noqa: PLR0913 - what a mail is counted by
     begins: bool,
 ) -> tuple[Budget, ...]:
     """What a mail of this sender counts against. ``vouched``: their domain or our token speaks for them.
-    Others, who may be anybody under this name, spend budgets of their own and not this person's. Who goes
-    on in a conversation (not ``begins``) isn't held for what others of the same provider write."""
+    Others, who may be anybody under this name, spend budgets of their own and not this person's; names cost
+    nothing, so there is one for all of them together. Who goes on in a conversation (not ``begins``) isn't
+    held for what others of the same provider write."""
     home = f"email:{mailbox}" if vouched else f"email:{mailbox}:unvouched"
     address = bare(address)
     host = address.rpartition("@")[2]
@@ -61,6 +64,8 @@ def budgets(  # noqa: PLR0913 - what a mail is counted by
     ]
     if begins:
         counted.append(Budget(key=f"{home}:domain:{domain}", most=rules.per_domain, window=DAY))
+    if not vouched:
+        counted.append(Budget(key=f"{home}:inbox", most=rules.per_inbox, window=HOUR))
     said = " ".join(text.split())
     if len(said) >= SHORT:
         same = hashlib.sha256(said.encode(errors="replace")).hexdigest()[:32]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from datetime import date
+from importlib.util import find_spec
 from typing import Literal, cast
 
 from channels.email.ingress import Hooks
@@ -16,6 +17,9 @@ from gateway.engine.struct import struct
 from gateway.values import Secret
 
 __all__ = ["EmailOptions", "EmailSettings", "read_options", "read_settings"]
+
+_CHECKED_BY = {"dkimpy": "dkim", "dnspython": "dns"}
+"""What checks a signature, by the module that it is imported as."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,10 @@ class EmailSettings:
     """``all``, or a day: older mail in the mailbox is left alone."""
     authserv_id: str | None = None
     border_host: str | None = None
+    """Of the mailbox. What is handed over by another way says nothing by these two."""
+    listen_authserv_id: str | None = None
+    listen_border_host: str | None = None
+    """Of the mail server that hands mail over to ``listen``."""
     vouching: frozenset[str] = frozenset()
     keys: tuple[bytes, ...] = field(default=(), repr=False)
     hooks: Hooks = field(default_factory=Hooks, repr=False)
@@ -42,6 +50,7 @@ class EmailOptions:
     reply_line: bool
     rules: EmailRules
     aliases: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
     sealers: frozenset[str] = frozenset()
     results_below: bool = False
     signatures: bool = False
@@ -68,6 +77,8 @@ def read_settings(env: Mapping[str, str]) -> EmailSettings:
         since=_since(env.get("EMAIL_SINCE") or ""),
         authserv_id=env.get("EMAIL_AUTHSERV_ID") or None,
         border_host=env.get("EMAIL_BORDER_HOST") or None,
+        listen_authserv_id=env.get("EMAIL_LISTEN_AUTHSERV_ID") or None,
+        listen_border_host=env.get("EMAIL_LISTEN_BORDER_HOST") or None,
         vouching=frozenset(_words(env.get("EMAIL_VOUCHING_DOMAINS"))),
         keys=tuple(key.encode() for key in _words(env.get("GATEWAY_SECRET_KEYS"))),
         hooks=_hooks(env),
@@ -113,6 +124,7 @@ def read_options(  # noqa: PLR0913 - each is an option of email_channel
     colleagues: Collection[str],
     machines: Collection[str],
     aliases: Collection[str],
+    lists: Collection[str],
     sealers: Collection[str],
     results_below: bool,
     signatures: bool,
@@ -120,6 +132,7 @@ def read_options(  # noqa: PLR0913 - each is an option of email_channel
     per_thread: int,
     per_sender: int,
     per_domain: int,
+    per_inbox: int,
     links: Collection[str],
 ) -> EmailOptions:
     """The options, checked. Raises ``ConfigError`` that names the one that is wrong."""
@@ -134,9 +147,16 @@ def read_options(  # noqa: PLR0913 - each is an option of email_channel
         ("per_thread", per_thread),
         ("per_sender", per_sender),
         ("per_domain", per_domain),
+        ("per_inbox", per_inbox),
     ):
         if not isinstance(cast("object", given), int) or given < 1:
             raise ConfigError(f"{option}={given!r} is no number of mails", fix=f"write {option}=20")
+    if signatures and (lacking := [name for name, at in _CHECKED_BY.items() if not find_spec(at)]):
+        # Or the first mail would be taken for one that can't be read.
+        raise ConfigError(
+            f"signatures=True can't be kept: {' and '.join(lacking)} isn't installed",
+            fix=f"pip install {' '.join(lacking)}, or leave signatures out",
+        )
     return EmailOptions(
         name=name.strip(),
         signature=signature,
@@ -145,11 +165,13 @@ def read_options(  # noqa: PLR0913 - each is an option of email_channel
             per_thread=per_thread,
             per_sender=per_sender,
             per_domain=per_domain,
+            per_inbox=per_inbox,
             colleagues=_listed("colleagues", colleagues, is_host, '["shop.example"]'),
             machines=_listed("machines", machines, _is_address, '["alerts@shop.example"]'),
             unattested=unattested,
         ),
         aliases=_listed("aliases", aliases, _is_address, '["info@shop.example"]'),
+        lists=_listed("lists", lists, is_host, '["support.shop.example"]'),
         sealers=_listed("sealers", sealers, is_host, '["microsoft.com"]'),
         results_below=results_below,
         signatures=signatures,

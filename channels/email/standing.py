@@ -46,11 +46,21 @@ def _hooks(settings: EmailSettings) -> str:
 
 
 def _believes(settings: EmailSettings) -> str:
-    if settings.border_host is None:
-        return "nobody: set EMAIL_BORDER_HOST, and EMAIL_AUTHSERV_ID where it writes one"
-    told = f"what {settings.border_host} wrote"
-    if settings.authserv_id is not None and settings.authserv_id != settings.border_host:
-        told += f" as {settings.authserv_id}"
+    """Each way by itself: nobody's word counts for what comes by another."""
+    told: list[str] = []
+    if settings.imap_url is not None:
+        told.append(_border(settings.border_host, settings.authserv_id, "EMAIL_"))
+    if settings.listen is not None:
+        host, server = settings.listen_border_host, settings.listen_authserv_id
+        told.append(f"of what is handed over {_border(host, server, 'EMAIL_LISTEN_')}")
+    if _hooks(settings):
+        told.append("of webhooks nobody's lines")
     if settings.vouching:
-        told += f"; {', '.join(sorted(settings.vouching))} for their people"
-    return told
+        told.append(f"{', '.join(sorted(settings.vouching))} for their people")
+    return "; ".join(told)
+
+
+def _border(host: str | None, server: str | None, names: str) -> str:
+    if host is None:
+        return f"nobody: set {names}BORDER_HOST, and {names}AUTHSERV_ID where it writes one"
+    return f"what {host} wrote" + (f" as {server}" if server not in {None, host} else "")

@@ -134,8 +134,8 @@ def _p256(key: str) -> ec.EllipticCurvePublicKey | None:
 
 # -- Mailgun ---------------------------------------------------------------------------------------------
 def mailgun(secret: Secret | None, fields: Mapping[str, bytes], now: Millis) -> Proved | Refused:
-    """``fields`` are those of the body, each of which came once. The token is good for one mail: whoever
-    takes it claims it along with the mail."""
+    """``fields`` are those of the body, each of which came once. The token is good for one mail, which is for
+    ``ways/once.py`` to see to."""
     if secret is None or not secret.value:
         return _no_secret()
     for name in ("timestamp", "token", "signature"):

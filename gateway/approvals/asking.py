@@ -1,7 +1,8 @@
 """Who asked for what a request is about, and in which words: for deciders who weren't there.
 
 A channel whose speakers are known better or worse says so in the turn's event, as ``attestation``: an object
-with ``reasons``, pairs of a stable word and a sentence.
+with ``reasons``, pairs of a stable word and a sentence. Where a colleague may take a conversation over, the event
+has as ``standing`` kind and key of a document that says in ``taken_over`` who did.
 """
 
 from __future__ import annotations
@@ -29,21 +30,38 @@ KNOWN: dict[Level, str] = {
 }
 
 
+TAKEN_OVER = (
+    "{0} has taken the conversation over since: a decision still counts, and what the agent writes about it"
+    " isn't sent before it is handed back."
+)
+
+
 async def read_asked(store: SessionStore, ref: SessionRef, turn: TurnRecord) -> Asked | None:
     """``None`` where the turn's channel doesn't say how well it knows who speaks."""
     opening = opening_from(turn.body, turn.content)
     told = None if opening.event is None else opening.event.get("attestation")
     if opening.speaker is None or not isinstance(told, dict):
         return None
+    since = await _since(store, opening.event)
     if turn.opening is None:
         said = "".join(block.text for block in opening.blocks if isinstance(block, Text))
     else:
         rows = await store.messages(ref, turn.generation, turn.opening - 1, limit=1)
         said = message_from(rows[0]).text if rows else ""
-    return asked(opening.source, opening.speaker, told, unwrapped(said).strip())
+    return asked(opening.source, opening.speaker, told, unwrapped(said).strip(), since)
 
 
-def asked(source: str, speaker: Speaker, told: JsonObject, words: str) -> Asked:
+async def _since(store: SessionStore, event: JsonObject | None) -> str:
+    match (event or {}).get("standing"):
+        case [str(kind), str(key)]:
+            row = await store.ledger.document(kind, key)
+            by = "" if row is None else str(row.body.get("taken_over") or "")
+            return TAKEN_OVER.format(by.partition(":")[2]) if by else ""
+        case _:
+            return ""
+
+
+def asked(source: str, speaker: Speaker, told: JsonObject, words: str, since: str = "") -> Asked:
     _, _, address = speaker.id.partition(":")
     return Asked(
         source=source,
@@ -54,6 +72,7 @@ def asked(source: str, speaker: Speaker, told: JsonObject, words: str) -> Asked:
         reasons=tuple(_reasons(told.get("reasons"))),
         words=words[:MOST_WORDS],
         hidden=max(len(words) - MOST_WORDS, 0),
+        since=since,
     )
 
 

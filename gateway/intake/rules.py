@@ -85,7 +85,8 @@ MEANING: Mapping[str, str] = {
     "auto-reply-words": "it answers a mail of ours in an absence note's words",
     "receipt": "it tells that a mail of ours arrived",
     # held for an operator, or mail
-    "too-many": "its sender has had as many answers as they may within the time; an operator lets it in",
+    "too-many": "its sender, or all together whom nobody vouches for, had as many answers as they may within the"
+    " time; an operator lets it in",
     "stranger": "it came by the address of somebody who takes part, and its author doesn't",
     "taken-over": "a colleague speaks in its conversation now",
     "unattested": "the domain that its author names disowns it, or nobody vouches for it",
@@ -95,6 +96,7 @@ MEANING: Mapping[str, str] = {
     "poison-mail": "reading it ended the process three times; its bytes are kept, in quarantine",
     "over-limit": "it is longer, or more deeply nested, than what is read",
     "bounce": "it tells that a mail of ours didn't arrive, which its delivery shows",
+    "bounce-unproven": "it says that a mail of ours didn't arrive, and doesn't prove which: nothing was changed",
     "delayed": "it tells that a mail of ours is late; nothing is lost yet",
     # what came of an answer
     "decided": "the request is decided",

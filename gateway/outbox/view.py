@@ -7,7 +7,7 @@ from typing import cast
 
 from channels.protocol import Card, TurnView
 from gateway.engine.decisions.closing import error_record
-from gateway.engine.decisions.opening import opening_from
+from gateway.engine.decisions.opening import Opening, opening_from
 from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import OPEN_STATES, CancelReason, SessionRef, TurnState
 from gateway.engine.ledger import Delivery
@@ -31,6 +31,7 @@ async def turn_view(
         event=opening.event,
         cancelled=_cancelled(record),
         behind=None if behind is None else await card(behind),
+        schedule=_schedule(opening),
     )
 
 
@@ -64,6 +65,11 @@ async def _parked_before(runtime: Runtime, delivery: Delivery, record: TurnRecor
         return None
     parked = await runtime.store.list_turns(ref=_ref(delivery), state="suspended", limit=1)
     return parked[0].turn.request if parked else None
+
+
+def _schedule(opening: Opening) -> str:
+    kind, _, name = (opening.by or "").partition(":")
+    return name if opening.trigger == "proactive" and kind == "cron" else ""
 
 
 def _ref(delivery: Delivery) -> SessionRef:

@@ -15,6 +15,11 @@ def closing(view: TurnView, said: bool) -> str:
     """The last line of a turn, or nothing where none is owed. ``said``: something was shown already."""
     match view.state:
         case "failed" | "timed_out":
+            if view.schedule:
+                return (
+                    f"The schedule `{view.schedule}` failed. Whoever looks after me finds why"
+                    f" under this reference: {view.reference}"
+                )
             return (
                 "Sorry, I couldn't finish this. If it matters, pass this reference on to whoever"
                 f" looks after me: {view.reference}"

@@ -130,7 +130,11 @@ async def test_two_mails_with_one_message_id_or_none_are_two_turns(
         await on.deliver(raw)
     await answered(on, *mails)
     assert await turns(on) == 2
-    assert len({one.message_id for one in on.post.journal.kept()}) == 2
+    kept = on.post.journal.kept()
+    assert len({one.message_id for one in kept}) == 2
+    for one in kept:  # also what answers a mail without an id says that it answers one
+        assert b"\r\nSubject: Re: Kettle\r\n" in one.raw
+        assert b"\r\nAuto-Submitted: auto-replied\r\n" in one.raw
 
 
 def _plain(message_id: str, text: str) -> bytes:

@@ -32,8 +32,8 @@ async def attached(asked: Preparing, ctx: ChannelContext) -> Prepared:
     for path, name, media_type, size, why in files[:MOST_FILES]:
         told = str(name)
         if why or handed is None or cast("int", size) > MOST_BYTES:
-            reason = str(why) or ("its mail can't be read now" if handed is None else TOO_LONG)
-            before.append(unread(told, reason))
+            absent = "its mail can't be read now" if handed is None else TOO_LONG
+            before.append(unread(told, str(why).removesuffix(".") or absent))
             continue
         body = await asyncio.to_thread(content, handed.raw, str(path))
         if body is None:

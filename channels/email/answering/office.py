@@ -56,7 +56,6 @@ class Office:
         mailbox, domain = self.mailbox, self.mailbox.rpartition("@")[2]
         key = session(mailbox, target.conversation)
         own = message_id(self.keys, key, turn_id, part, domain)
-        answers = bool(target.in_reply_to)
         subject = target.subject or NO_SUBJECT.format(name=self.name)
         told, html = bodies(f"{text}\n\n{self.signature}" if self.signature else text)
         if self.reply_line:
@@ -67,7 +66,7 @@ class Office:
                 from_name=self.name,
                 to=(target.address,),
                 reply_to=reply_to(self.keys, mailbox, target.conversation, target.address),
-                subject=answering(subject) if answers else subject,
+                subject=answering(subject) if target.answers else subject,
                 message_id=own,
                 twin=twin(self.keys, own),
                 in_reply_to=target.in_reply_to,
@@ -75,7 +74,7 @@ class Office:
                 date=at,
                 text=told,
                 html=html,
-                auto="auto-replied" if answers else "auto-generated",
+                auto="auto-replied" if target.answers else "auto-generated",
                 loop=loop_mark(self.keys, target.conversation),
                 attachments=files,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.engine import events as ev
 from gateway.engine.messages import ToolCall
 from gateway.engine.struct import replace, struct
+from gateway.engine.wire.events import UNMADE
 from gateway.outbox.tools import attach_file
 
 __all__ = ["Enclosed", "Story", "fold"]
@@ -12,7 +13,7 @@ __all__ = ["Enclosed", "Story", "fold"]
 
 @struct(frozen=True, slots=True)
 class Enclosed:
-    """A file of the answer, as its call gave it. ``done`` once the call has succeeded."""
+    """A file of the answer, as its call gave it. ``done`` once the call was made and has succeeded."""
 
     call_id: str
     name: str
@@ -44,7 +45,7 @@ def fold(story: Story, event: ev.TurnEvent) -> Story:
             return replace(story, said=(*story.said, text.strip()))
         case ev.ActionRequested(call=call) if call.name == attach_file.name:
             return replace(story, asked=(*story.asked, _enclosed(call)))
-        case ev.ActionCompleted(call_id=call_id, error=None):
+        case ev.ActionCompleted(call_id=call_id, error=None, result=result) if result != UNMADE:
             found = (
                 replace(file, done=True) if file.call_id == call_id else file
                 for file in story.asked

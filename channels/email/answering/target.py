@@ -15,14 +15,17 @@ __all__ = ["Target", "misspelt", "read_target"]
 @struct(frozen=True, slots=True, kw_only=True)
 class Target:
     """``subject`` is that of the mail that is answered, or of the letter itself if it answers none.
-    ``never``: nothing is to be sent."""
+    ``answers``: it answers one, which may have no id. ``never``: nothing is to be sent.
+    ``despite``: the takeover of its conversation after which somebody let the mail in all the same."""
 
     address: str
     conversation: str
     subject: str = ""
+    answers: bool = False
     in_reply_to: str = ""
     references: tuple[str, ...] = ()
     never: bool = False
+    despite: int | None = None
 
 
 def read_target(given: JsonObject, keys: Keys, *, opening: str) -> Target | None:
@@ -31,15 +34,17 @@ def read_target(given: JsonObject, keys: Keys, *, opening: str) -> Target | None
     address = _text(given, "address")
     if problem(address):
         return None
-    references = given.get("references")
+    references, despite = given.get("references"), given.get("despite")
     listed = cast("list[object]", references) if isinstance(references, list) else []
     return Target(
         address=address.lower(),
         conversation=_text(given, "conversation") or conversation_id(keys, opening),
         subject=_text(given, "subject"),
+        answers="in_reply_to" in given,
         in_reply_to=_text(given, "in_reply_to"),
         references=tuple(one for one in listed if isinstance(one, str)),
         never=given.get("never") is True,
+        despite=despite if isinstance(despite, int) else None,
     )
 
 

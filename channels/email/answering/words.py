@@ -16,6 +16,11 @@ def closing(view: TurnView, *, said: bool) -> str:
     were sent."""
     match view.state:
         case "failed" | "timed_out":
+            if view.schedule:
+                return (
+                    f"The schedule {view.schedule} failed. Whoever looks after me finds why"
+                    f" under this reference: {view.reference}"
+                )
             return (
                 "Sorry, I couldn't finish this. If you write again, please mention this reference:"
                 f" {view.reference}"

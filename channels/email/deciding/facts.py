@@ -31,7 +31,8 @@ def who_asked(card: Card, view: TurnView) -> str:
     """Who asked, by which channel, and how well they are known."""
     if (asked := card.asked) is not None:
         address = asked.speaker.partition(":")[2] or asked.speaker
-        told = " ".join([f"{address}, by {asked.source}.", asked.known, *asked.reasons])
+        said = [f"{address}, by {asked.source}.", asked.since, asked.known, *asked.reasons]
+        told = " ".join(filter(None, said))
     elif (speaker := view.speaker) is not None:
         told = f"{speaker.name} ({speaker.id})" if speaker.name else speaker.id
     else:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from channels.email.mime.limits import OverLimitError
+from channels.email.mime.parts import leaves, walk
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Document, Ledger
 from gateway.engine.struct import struct
@@ -17,6 +19,7 @@ from gateway.engine.struct import struct
 __all__ = ["PAGE", "Link", "Links", "brought_back", "hashed"]
 
 PAGE = "/channels/email/decide/"
+_PAGE = PAGE.encode()
 KIND = "email-link"
 KEPT = Millis(7 * 86_400_000)
 _BYTES = 32
@@ -70,16 +73,27 @@ class Links:
 
 def brought_back(raw: bytes, text: str) -> tuple[str, ...]:
     """The hashes of links in a mail: in its text, and in its bytes, where a returned letter stands as we wrote
-    it (a quoted-printable line may end within a link)."""
-    unfolded = raw.replace(b"=\r\n", b"").replace(b"=\n", b"").decode("ascii", errors="replace")
+    it: in lines that end within a link (quoted-printable), or in base64."""
+    unfolded = raw.replace(b"=\r\n", b"").replace(b"=\n", b"")
     found: dict[str, None] = {}
-    for told in (unfolded, text):
-        at = told.find(PAGE)
+    for told in (unfolded, *_coded(raw), text.encode(errors="replace")):
+        at = told.find(_PAGE)
         while at >= 0 and len(found) < _MOST_BACK:
-            at += len(PAGE)
-            found[hashed(told[at : at + _LENGTH])] = None
-            at = told.find(PAGE, at)
+            at += len(_PAGE)
+            found[hashed(told[at : at + _LENGTH].decode("latin-1"))] = None
+            at = told.find(_PAGE, at)
     return tuple(key for key in found if key)
+
+
+def _coded(raw: bytes) -> Iterator[bytes]:
+    """What stands in base64, each part by itself."""
+    try:
+        parts = leaves(walk(raw))
+    except OverLimitError:
+        return
+    for part in parts:
+        if part.encoding == "base64":
+            yield part.content()
 
 
 def hashed(token: str) -> str:

@@ -11,7 +11,15 @@ from __future__ import annotations
 from typing import Final
 
 from channels.email.identity import author, looks
-from channels.email.identity.conditions import carries_length, noise, role, senders, shape, timely
+from channels.email.identity.conditions import (
+    carries_length,
+    leaves_out,
+    noise,
+    role,
+    senders,
+    shape,
+    timely,
+)
 from channels.email.identity.domains import aligned
 from channels.email.identity.recipients import bare, elsewhere, naming
 from channels.email.identity.signature import Signed
@@ -54,10 +62,11 @@ def attest(
     if who is None:
         return Attestation(level="none", author=None, shown=read.shown, reasons=tuple(reasons))
     reasons += [*_itself(mail, who, trust, ours), *carries_length(mail.fields, who.domain)]
-    # A provider that hands mail over by itself is its border, or has none that we know.
-    found = border(mail.fields, trust, who.domain, direct=handed.way == "webhook")
+    found = border(mail.fields, trust, who.domain)
     signature = _signature(dkim, who, trust, now, named_in)
     by_key = bool(dkim) and not signature and not found.refused
+    if found.holds and named_in and not (found.sent or by_key):
+        reasons += leaves_out(mail.fields, who.domain, named_in)
     if not (found.holds or by_key):
         reasons += found.reasons
         if signature:

@@ -13,7 +13,7 @@ from channels.email.identity.zone import named
 from channels.email.mail import Field
 from gateway.engine.kinds import Millis
 
-__all__ = ["WINDOW", "carries_length", "noise", "role", "senders", "shape", "timely"]
+__all__ = ["WINDOW", "carries_length", "leaves_out", "noise", "role", "senders", "shape", "timely"]
 
 WINDOW: Final = Millis(3 * 24 * 3600 * 1000)
 """How far a mail's date may lie from now, either way."""
@@ -85,6 +85,22 @@ def senders(fields: tuple[Field, ...]) -> list[str | None]:
     """The address in ``Sender``; ``None`` for one that can't be read."""
     read = [addresses(field.value) for field in named(fields, "sender")]
     return [one[0] if len(one) == 1 else None for one in read]
+
+
+def leaves_out(fields: tuple[Field, ...], domain: str, name: str) -> list[Reason]:
+    """A signature of the author's domain doesn't cover the field that names us: whoever was sent the mail, or
+    came by it, may have written us into it and sent it on (Microsoft 365 signs neither ``To`` nor ``Cc``)."""
+    for field in named(fields, "dkim-signature"):
+        try:
+            found = tags(unfolded(field.value))
+        except Unreadable:
+            continue
+        signer = a_label(found.get("d", ""))
+        covers = {one.strip(" \t").lower() for one in found.get("h", "").split(":")}
+        if signer is not None and aligned(signer, domain, relaxed=True) and name not in covers:
+            why = f"The mail's signature doesn't cover {name.capitalize()}, and it came by another server."
+            return [("recipient_unsigned", why)]
+    return []
 
 
 def carries_length(fields: tuple[Field, ...], domain: str) -> list[Reason]:

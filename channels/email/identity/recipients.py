@@ -49,8 +49,9 @@ def naming(fields: tuple[Field, ...], ours: frozenset[str]) -> str:
 
 def elsewhere(fields: tuple[Field, ...], envelope: tuple[str, ...], ours: frozenset[str]) -> bool:
     """Whether it was delivered to an address of ours with a plus part that the mail itself doesn't name:
-    somebody sent a copy of it into another conversation."""
-    tokens = {one.lower() for one in envelope if bare(one) in ours and bare(one) != one.lower()}
+    somebody sent a copy of it into another conversation. A mailbox keeps the envelope in the header."""
+    told = {*envelope, *listed(fields, "delivered-to", "x-original-to")}
+    tokens = {one.lower() for one in told if bare(one) in ours and bare(one) != one.lower()}
     return bool(tokens) and not tokens <= {*listed(fields, "to", "cc")}
 
 

@@ -19,6 +19,7 @@ class Trust:
     - ``border_host``: the host in ``by`` of the ``Received`` that the border writes. Both may begin with
       a dot and stand for all hosts below it then.
     - ``gmail_profile``: the border writes its results below its ``Received``.
+    - ``direct``: mail comes from that host by no other, so that its ``Received`` is the first.
     - ``own``: our addresses. ``vouching``: domains that answer for each of their people.
     - ``sealers``: forwarders whose word on an older check is believed (ARC).
     - ``relaxed``: a signature of another domain of the same owner counts, too.
@@ -29,5 +30,6 @@ class Trust:
     own: frozenset[str] = frozenset()
     vouching: frozenset[str] = frozenset()
     gmail_profile: bool = False
+    direct: bool = False
     sealers: frozenset[str] = frozenset()
     relaxed: bool = False

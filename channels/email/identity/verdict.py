@@ -21,18 +21,20 @@ _OPEN: Final = frozenset({"none", "temperror", "permerror"})
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Found:
-    """``holds``: the border says that ``From`` may be believed. ``refused``: it says or shows that it may
-    not, and a signature that holds changes nothing."""
+    """``holds``: the border says that ``From`` may be believed; ``sent``: also that a server of the author's
+    domain handed the mail over. ``refused``: it says or shows that ``From`` may not be believed, and a
+    signature that holds changes nothing."""
 
     holds: bool = False
+    sent: bool = False
     refused: bool = False
     by: str = ""
     reasons: tuple[Reason, ...] = ()
 
 
-def border(fields: tuple[Field, ...], trust: Trust, domain: str, *, direct: bool = False) -> Found:
+def border(fields: tuple[Field, ...], trust: Trust, domain: str) -> Found:
     server = trust.authserv_id or trust.border_host or "our border"
-    lines = zone(fields, trust.border_host, gmail=trust.gmail_profile, direct=direct)
+    lines = zone(fields, trust.border_host, gmail=trust.gmail_profile, direct=trust.direct)
     if lines.why:
         return _not(lines.why, _WHY[lines.why].format(trust.border_host))
     try:
@@ -46,11 +48,12 @@ def border(fields: tuple[Field, ...], trust: Trust, domain: str, *, direct: bool
     why = _dmarc(told, domain, server) or _forwarded(fields, lines, told, trust, domain)
     if why:
         return why
-    return Found(holds=True, by=next((one.server for one in ours if one.server), server))
+    sent = any(result.method == "spf" and _carries(result, domain) for result in told)
+    return Found(holds=True, sent=sent, by=next((one.server for one in ours if one.server), server))
 
 
 _WHY: Final = {
-    "border_not_set": "No border is set, so nobody's DMARC result is believed.",
+    "border_not_set": "No border is set for the way it came by, so nobody's DMARC result is believed.",
     "border_missing": "No Received line by {} was found, so its results can't be told from the sender's.",
     "border_unclear": "A Received line above that of {} can be read in two ways.",
 }

@@ -50,7 +50,8 @@ _OTHERS: Final = {
     "iso-2022-jp-2004": "iso2022_jp_2004",
 }
 _NARROW: Final = {"us-ascii": "ascii", "ascii": "ascii", "gb2312": "gb2312"}
-_STATEFUL: Final = frozenset({"hz", "iso2022_kr", "utf-16le", "utf-16be", *_CODECS["iso-2022-jp"]})
+_WIDE: Final = frozenset({"utf-16le", "utf-16be"})
+_STATEFUL: Final = frozenset({"hz", "iso2022_kr", *_WIDE, *_CODECS["iso-2022-jp"]})
 _NO_TEXT: Final = frozenset({"replacement", "x-user-defined"})
 _MARKS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _JAPANESE: Final = (b"\x1b$B", b"\x1b$@", b"\x1b(J", b"\x1b(I", b"\x1b$(D")
@@ -82,6 +83,11 @@ def decode(data: bytes, label: str = "") -> Decoded:
         if (text := _strictly(data, codec)) is not None:
             return Decoded(text, "" if _as_labelled(data, label) else codec)
     return _by_looks(data, codecs)
+
+
+def is_wide(label: str) -> bool:
+    """Whether it means two bytes a character, in which nothing that can be read byte by byte is written."""
+    return not _WIDE.isdisjoint(_codecs(label.lower()))
 
 
 def _codecs(label: str) -> tuple[str, ...]:

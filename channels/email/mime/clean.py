@@ -3,6 +3,7 @@ characters, tricks with the direction of writing, characters that can't be seen.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
@@ -14,16 +15,19 @@ _GONE: Final = dict.fromkeys(
         *(code for code in range(0x20) if code not in {0x09, 0x0A}),
         *range(0x7F, 0xA0),
         *range(0x202A, 0x202F),  # embeddings and overrides: text that reads other than it is
-        *range(0x2066, 0x206A),
-        0xFEFF,
+        *range(0x2060, 0x2070),  # isolates, and what only joins, parts or applies unseen
+        *(0xAD, 0x34F, 0x180E, 0x200B, 0x3164, 0xFEFF, 0xFFA0),
         *range(0xFFF9, 0xFFFC),
         *range(0xE0000, 0xE0080),  # tags: a second, invisible alphabet
     ]
 )
 _LOST: Final = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # halves of a pair: no text at all
 _TABLE: Final = {**_GONE, **_LOST, **_BREAKS}
+_UNSEEN: Final = re.compile("[\u061c\u200c-\u200f\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
+"""Letters of some languages and emoji need one or two of these. A row of them is read by nobody but a
+machine, which may find a second text in it."""
 _UNSAFE: Final = str.maketrans(dict.fromkeys('<>:"|?*\n\t', "_"))
-_MARKS: Final = dict.fromkeys([0x200E, 0x200F, 0x061C, 0x200B, 0x2060])
+_MARKS: Final = dict.fromkeys([0x200E, 0x200F, 0x061C])
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 )
@@ -35,7 +39,7 @@ def text(value: str) -> str:
     value = value.replace("\r\n", "\n")
     if value.isascii() and value.replace("\n", "").replace("\t", "").isprintable():
         return value
-    return _composed(value.translate(_TABLE))
+    return _composed(_UNSEEN.sub("", value.translate(_TABLE)))
 
 
 def line(value: str) -> str:

@@ -15,6 +15,8 @@ from gateway.engine.struct import struct
 PLAIN: Final = frozenset({"text/plain", "text/markdown", "text/enriched", "text/richtext"})
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _ENRICHED: Final = frozenset({"text/enriched", "text/richtext"})
+_BY_BYTES: Final = frozenset({"", "7bit", "8bit"})
+"""Encodings in which no text of two bytes a character is sent (RFC 2781 §4)."""
 _INLINE_FILE: Final = re.compile(rb"data:[^\"'\s<>]*+", re.IGNORECASE)
 
 
@@ -42,6 +44,8 @@ def read(part: Part, start: int | None = None, end: int | None = None) -> Text:
         if part.size > 4 * TEXT:
             raise OverLimitError(f"more than {TEXT} bytes of text")
     label = part.type.get("charset") if start is None else ""
+    if charsets.is_wide(label) and part.encoding in _BY_BYTES and b"\0" not in data:
+        label = ""
     decoded = charsets.decode(data, label or (_meta(data) if html else ""))
     if html:
         seen = shown(decoded.text)
@@ -65,14 +69,16 @@ def _without_files(part: Part) -> bytes:
 
 
 def _meta(data: bytes) -> str:
-    """The character set that an HTML page names itself."""
+    """The character set that an HTML page names itself, in letters that UTF-16 doesn't have: Word writes
+    ``unicode`` there, whatever it writes (HTML standard §13.2.3.2)."""
     head = data[:1024].lower()
     at = head.find(b"charset=")
     if at < 0:
         return ""
     named = head[at + 8 : at + 60].lstrip(b"\"' ")
     end = next((n for n, byte in enumerate(named) if byte in b"\"' ;/>"), len(named))
-    return named[:end].decode("latin-1")
+    label = named[:end].decode("latin-1")
+    return "utf-8" if charsets.is_wide(label) else label
 
 
 def _trimmed(text: str) -> str:

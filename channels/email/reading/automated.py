@@ -14,7 +14,13 @@ from typing import Literal
 from channels.email.identity.recipients import bare
 from channels.email.mail import Mail, RawMail
 from channels.email.mime import headers, params
-from channels.email.reading.senders import is_mailer, is_nobody, senders
+from channels.email.reading.senders import (
+    addresses,
+    is_nobody,
+    is_role,
+    returns_nowhere,
+    senders,
+)
 from gateway.engine.struct import struct
 from gateway.intake.rules import MEANING
 
@@ -71,12 +77,12 @@ def classify(mail: Mail, handed: RawMail, own: Own) -> Noise | None:
     for rule, fits in (
         ("auto-submitted", _auto_submitted(mail)),
         ("report", _report(mail)),
-        ("null-return-path", _no_return(mail, handed)),
+        ("null-return-path", returns_nowhere(mail.fields, handed.envelope_from)),
         ("precedence", _precedence(mail, own)),
         ("list", _list(mail, own)),
         ("auto-reply-field", _field(mail)),
         ("campaign", _campaign(mail)),
-        ("no-reply-sender", any(is_nobody(one) for one in by)),
+        ("no-reply-sender", _nobody(mail, by)),
         ("auto-reply-words", _words(mail, handed, own)),
     ):
         if fits:
@@ -132,17 +138,6 @@ _REPORTS = frozenset(
 )
 
 
-def _no_return(mail: Mail, handed: RawMail) -> bool:
-    """Empty, as in RFC 5321 §4.5.5, or a mail server's own. The field counts where the way doesn't say."""
-    path = handed.envelope_from
-    if path is None:
-        path = next((_value(one) for one in _values(mail, "return-path")), None)
-    if path is None:
-        return False
-    path = path.strip().strip("<>").strip()
-    return not path or is_mailer(path)
-
-
 def _precedence(mail: Mail, own: Own) -> bool:
     said = {_token(one).replace("-", "_") for one in _values(mail, "precedence")}
     automatic = {"bulk", "junk", "auto_reply", *(() if _through_own_list(mail, own) else ("list",))}
@@ -157,7 +152,7 @@ def _list(mail: Mail, own: Own) -> bool:
 
 def _through_own_list(mail: Mail, own: Own) -> bool:
     """Whether every list it came through is one that only hands on."""
-    ours = {one.lower().strip("<>") for one in own.lists}
+    ours = own.lists
     ids = [_value(one).lower() for one in _values(mail, "list-id")] if ours else []
     ids = [one.rpartition("<")[2].partition(">")[0].strip() for one in ids]
     return bool(ids) and ours.issuperset(ids)
@@ -177,6 +172,13 @@ def _field(mail: Mail) -> bool:
         field.name in _FIELDS and _token(field.value) not in {"no", "false", "0"}
         for field in mail.fields
     )
+
+
+def _nobody(mail: Mail, by: tuple[str, ...]) -> bool:
+    """A web form that sends a person's words for them names them in ``From``, and itself, whom nobody can
+    answer, in ``Sender``."""
+    written = (one for field in mail.all("from")[:MOST] for one in addresses(field.value))
+    return any(is_nobody(one) for one in written) or any(is_role(one) for one in by)
 
 
 def _campaign(mail: Mail) -> bool:

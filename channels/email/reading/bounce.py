@@ -15,6 +15,7 @@ from channels.email.mail import Field, Mail
 from channels.email.mime import clean, headers, params, transfer
 from channels.email.mime.limits import OverLimitError
 from channels.email.mime.parts import Part, walk
+from channels.email.reading.automated import LOOP_FIELD
 from channels.email.reading.senders import addresses, is_mailer, senders
 from gateway.engine.struct import struct
 
@@ -43,10 +44,12 @@ class Refusal:
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Bounce:
-    """``message_ids``: the mails it may be about, the likeliest first, as they came."""
+    """``message_ids``: the mails it may be about, the likeliest first, as they came. ``marks``: the values of
+    ``LOOP_FIELD`` in the header that it returns."""
 
     message_ids: tuple[str, ...]
     refusals: tuple[Refusal, ...]
+    marks: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -93,8 +96,11 @@ def bounce(raw: bytes, mail: Mail) -> Bounce | None:
     report = next((part for part in parts if part.media_type in _REPORTS), None)
     if report is not None:
         refusals = _refusals(report.content()[:MOST_REPORT]) or (_told(mail),)
-        ids = _returned(parts) or _named(raw[top.body : top.body + MOST_RETURNED])
-        return Bounce(message_ids=_ids(ids, mail), refusals=refusals)
+        heads = _returned(parts)
+        ids = _about(heads) or _named(raw[top.body : top.body + MOST_RETURNED])
+        marks = [clean.line(_text(head.first(LOOP_FIELD))) for head in heads]
+        told = tuple(one for one in marks if one)
+        return Bounce(message_ids=_ids(ids, mail), refusals=refusals, marks=told)
     if not mailer or not _sounds(mail) or any(part.media_type in _RECEIPTS for part in parts):
         return None
     ids = _named(_body(raw, top)) or _named(mail.text[:MOST_RETURNED].encode("utf-8", "replace"))
@@ -175,14 +181,17 @@ def _behind_type(value: str) -> str:
 
 
 # -- the returned mail -----------------------------------------------------------------------------
-def _returned(parts: list[Part]) -> tuple[str, ...]:
-    found: list[str] = []
-    for part in parts:
-        if part.media_type in _RETURNED:
-            whole = part.kind == "mail" and part.parts
-            head = part.parts[0].header if whole else headers.header(part.content())
-            found += headers.ids(head.first("message-id"))
-    return tuple(found)
+def _returned(parts: list[Part]) -> list[headers.Header]:
+    return [
+        part.parts[0].header
+        if part.kind == "mail" and part.parts
+        else headers.header(part.content())
+        for part in [one for one in parts if one.media_type in _RETURNED][:MOST_IDS]
+    ]
+
+
+def _about(heads: list[headers.Header]) -> tuple[str, ...]:
+    return tuple(one for head in heads for one in headers.ids(head.first("message-id")))
 
 
 def _named(data: bytes) -> tuple[str, ...]:

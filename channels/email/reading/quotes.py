@@ -27,6 +27,7 @@ __all__ = [
     "attribution",
     "bare",
     "blank",
+    "certain",
     "header_block",
     "marked",
     "quoted",
@@ -49,6 +50,7 @@ _MARKS = {
 } | {0xA0: " ", 0x202F: " "}
 # Bounded repeats only: nothing here can be tried twice.
 _DATED = re.compile(r"(?:19|20)\d\d|\d[:.h]\d\d|\d[./-]\d{1,2}[./-]\d")
+_CLOCK = re.compile(r"(?<![\d.])\d{1,2}[:.h]\d\d(?![.\d])")
 _RULES = "-_=—–"
 
 
@@ -113,6 +115,12 @@ def attribution(lines: Sequence[str], end: int, *, above: bool = False) -> int |
         if soft is None and _loose(text, said, dated, addressed, above):
             soft = at
     return None if soft is None else _with_name(lines, soft)
+
+
+def certain(lines: Sequence[str]) -> bool:
+    """Whether an announcement without a marked quotation beneath is a program's: that writes an address or
+    a time of day into it. A person says on which day somebody wrote, and then goes on."""
+    return any("@" in line[:HEAD] or _CLOCK.search(line[:HEAD]) for line in lines)
 
 
 def _said(text: str) -> str | None:

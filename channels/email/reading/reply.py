@@ -15,6 +15,7 @@ from channels.email.reading.quotes import (
     WRAP,
     attribution,
     blank,
+    certain,
     header_block,
     marked,
     quoted,
@@ -112,7 +113,10 @@ def _unmarked(lines: Sequence[str], start: int, at: int) -> _Opening | None:
     begun = attribution(lines, at)
     if begun is None or begun < start:
         return None
-    return _Opening(begun, "attribution", _marks(lines, at + 1))
+    marks = _marks(lines, at + 1)
+    if not marks and not certain(lines[begun : at + 1]):
+        return None
+    return _Opening(begun, "attribution", marks)
 
 
 def _by_html(lines: Sequence[str], start: int, at: int) -> _Opening:

@@ -4,9 +4,10 @@ spelling that the strict grammar of an identity refuses must be seen as well."""
 from __future__ import annotations
 
 from channels.email.identity.recipients import bare
-from channels.email.mail import Mail
+from channels.email.mail import Field, Mail
+from channels.email.mime import headers
 
-__all__ = ["addresses", "is_mailer", "is_nobody", "senders"]
+__all__ = ["addresses", "is_mailer", "is_nobody", "is_role", "returns_nowhere", "senders"]
 
 MOST = 20
 
@@ -31,6 +32,19 @@ def addresses(value: bytes) -> tuple[str, ...]:
     return tuple(one for one in found if "@" in one.strip("@"))[:MOST]
 
 
+def returns_nowhere(fields: tuple[Field, ...], envelope_from: str | None) -> bool:
+    """Whether the return path is empty, as in RFC 5321 §4.5.5, or a mail server's own. The field counts where
+    the way doesn't say."""
+    path = envelope_from
+    if path is None:
+        found = (field.value for field in fields if field.name == "return-path")
+        path = next((headers.decoded(value[:2_000]) for value in found), None)
+    if path is None:
+        return False
+    path = path.strip().strip("<>").strip()
+    return not path or is_mailer(path)
+
+
 def is_mailer(address: str) -> bool:
     """Whether it is a mail server that speaks."""
     return _local(address) in {"mailerdaemon", "mailerdeamon", "mdaemon"}
@@ -38,12 +52,15 @@ def is_mailer(address: str) -> bool:
 
 def is_nobody(address: str) -> bool:
     """Whether by its name nobody reads it: mail servers, lists' own addresses (RFC 2142), no-reply."""
+    return is_role(address) or any(word in _local(address) for word in _NO_REPLY)
+
+
+def is_role(address: str) -> bool:
+    """Whether it is that of a mail server or a list."""
     given = bare(address).rpartition("@")[0]
-    local = _local(address)
     return (
         is_mailer(address)
-        or local in _NOBODY
-        or any(word in local for word in _NO_REPLY)
+        or _local(address) in _NOBODY
         or given.startswith(("bounce", "owner-"))
         or given.endswith(("-request", "-owner", "-bounces", "-bounce"))
     )

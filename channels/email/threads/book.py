@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from channels.email.threads import places
 from channels.email.threads.conversation import Conversation
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Document, Ledger
@@ -14,7 +15,6 @@ from gateway.engine.struct import replace
 
 __all__ = ["Book"]
 
-KIND = "email-conversation"
 KEPT = Millis(400 * 86_400_000)
 MOST_PEOPLE = 50
 
@@ -28,7 +28,7 @@ class Book:
         self._clock = clock
 
     async def find(self, conversation: str) -> Conversation | None:
-        row = await self._ledger.document(KIND, self._key(conversation))
+        row = await self._ledger.document(places.STANDING, self._key(conversation))
         return None if row is None else _read(conversation, row)
 
     async def add(self, conversation: str, session: str, address: str) -> None:
@@ -45,20 +45,29 @@ class Book:
         """A colleague speaks now; nobody (``""``): the agent does again."""
         found = await self.find(conversation)
         if found is not None:
-            await self._change(found, lambda held: replace(held, taken_over=by))
+            once = int(bool(by))
+            await self._change(
+                found, lambda held: replace(held, taken_over=by, times=held.times + once)
+            )
+
+    async def speaks(self, conversation: str, despite: int | None) -> str:
+        """The colleague behind whose back a letter would go; nobody where the agent speaks, or where somebody
+        let in the mail that it answers after that takeover (``despite``)."""
+        found = await self.find(conversation)
+        return "" if found is None or found.times == despite else found.taken_over
 
     async def _change(
         self, fresh: Conversation, change: Callable[[Conversation], Conversation]
     ) -> None:
         key = self._key(fresh.id)
         while True:
-            row = await self._ledger.document(KIND, key)
+            row = await self._ledger.document(places.STANDING, key)
             before = fresh if row is None else _read(fresh.id, row)
             after = change(before)
             if row is not None and after == before:
                 return
             made = Document(
-                kind=KIND,
+                kind=places.STANDING,
                 key=key,
                 body=_body(after),
                 expires=Millis(self._clock.now() + KEPT),
@@ -67,7 +76,7 @@ class Book:
                 return
 
     def _key(self, conversation: str) -> str:
-        return f"{self._mailbox}:{conversation}"
+        return places.standing(self._mailbox, conversation)
 
 
 def _body(held: Conversation) -> JsonObject:
@@ -75,6 +84,7 @@ def _body(held: Conversation) -> JsonObject:
         "session": held.session,
         "people": [*held.people],
         "taken_over": held.taken_over,
+        "times": held.times,
     }
 
 
@@ -85,4 +95,5 @@ def _read(conversation: str, row: Document) -> Conversation:
         session=str(body["session"]),
         people=tuple(str(one) for one in cast("list[object]", body["people"])),
         taken_over=str(body.get("taken_over", "")),
+        times=cast("int", body.get("times", 0)),
     )

@@ -8,8 +8,12 @@ say so: some have none, and anybody may use another's. Pure.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
+from channels.email.identity.recipients import listed
 from channels.email.mime import headers
+from channels.email.reading.senders import returns_nowhere
+from channels.email.writing.tokens import bounces_there
 
 __all__ = ["content_id", "copy_id"]
 
@@ -32,12 +36,20 @@ TRACES = frozenset(
 LENGTH = 40
 
 
-def content_id(raw: bytes) -> str:
-    """Forty hexadecimal digits; the same for all copies of one mail."""
+def content_id(
+    raw: bytes, envelope_from: str | None = None, envelope_to: Iterable[str] = ()
+) -> str:
+    """Forty hexadecimal digits; the same for all copies of one mail, but for one that its way alone forbids to
+    answer (an empty return path, the address of bounces). That is another mail: whoever is first with such a
+    copy must not take the place of the one that a person sent and waits for."""
     # Where mail is read to have text already, no line is a trace.
-    body = headers.header(raw).body
+    read = headers.header(raw)
+    body = read.body
     head = raw[:body]
     digest = hashlib.sha256()
+    told = (*envelope_to, *listed(read.fields, "delivered-to", "x-original-to"))
+    if returns_nowhere(read.fields, envelope_from) or any(map(bounces_there, told)):
+        digest.update(b"unanswerable\0")
     kept = True
     for line in head.split(b"\n"):
         if line[:1] not in {b" ", b"\t"}:

@@ -19,12 +19,14 @@ __all__ = ["Conversation", "Hint", "Joined", "join"]
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """``people`` are the addresses that take part. ``taken_over``: the colleague who speaks in it now."""
+    """``people`` are the addresses that take part. ``taken_over``: the colleague who speaks in it now;
+    ``times``: how often one has begun to."""
 
     id: str
     session: str
     people: tuple[str, ...] = ()
     taken_over: str = ""
+    times: int = 0
 
 
 @struct(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class Joined:
     session: str
     link: str = ""
     taken_over: str = ""
+    times: int = 0
 
 
 def join(
@@ -69,5 +72,9 @@ def join(
 
 def _into(how: Literal["known", "stranger"], found: Conversation) -> Joined:
     return Joined(
-        how=how, conversation=found.id, session=found.session, taken_over=found.taken_over
+        how=how,
+        conversation=found.id,
+        session=found.session,
+        taken_over=found.taken_over,
+        times=found.times,
     )

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["copy", "mail", "message", "session"]
+__all__ = ["STANDING", "copy", "mail", "message", "session", "standing"]
+
+STANDING = "email-conversation"
+"""The kind of the documents that say who takes part in a conversation, and who of ours speaks in it."""
 
 
 def session(mailbox: str, conversation: str) -> str:
     """The session of a conversation that began by mail."""
     return f"email:{mailbox}:{conversation}"
+
+
+def standing(mailbox: str, conversation: str) -> str:
+    """The key of that document."""
+    return f"{mailbox}:{conversation}"
 
 
 def mail(mailbox: str, content: str) -> str:

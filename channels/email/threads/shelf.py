@@ -22,9 +22,13 @@ class Shelf:
         self._ledger = ledger
         self._clock = clock
 
+    async def begun(self, content: str) -> int:
+        """How often its reading was begun, since the mail was last known to be ``readable``."""
+        row = await self._ledger.document(KIND, content)
+        return 0 if row is None else _tries(row)
+
     async def keep(self, content: str, handed: RawMail) -> int:
-        """Keep a mail, and count that it is about to be read; how often it was before, since it was last
-        known to be ``readable``."""
+        """Keep a mail, and count that it is about to be read; as often as ``begun`` it was before."""
         row = FileRow(
             id=_file(content),
             name=f"{content}.eml",
@@ -35,7 +39,7 @@ class Shelf:
         )
         await self._ledger.keep_file(row, handed.raw)
         before = await self._ledger.document(KIND, content)
-        tries = 0 if before is None else int(str(before.body["tries"]))
+        tries = 0 if before is None else _tries(before)
         # The bytes that stay are the first copy's, and so is the way that they came by.
         body = _body(handed) if before is None else before.body
         made = Document(
@@ -62,10 +66,14 @@ class Shelf:
     async def find(self, content: str, *, most: int | None = None) -> RawMail | None:
         """``None`` also for one whose reading was begun ``most`` times, as far as is known, and not ended."""
         row = await self._ledger.document(KIND, content)
-        if row is None or (most is not None and int(str(row.body["tries"])) >= most):
+        if row is None or (most is not None and _tries(row) >= most):
             return None
         raw = await self._ledger.file(_file(content))
         return None if raw is None else _handed(raw, row.body)
+
+
+def _tries(row: Document) -> int:
+    return int(str(row.body["tries"]))
 
 
 def _file(content: str) -> str:

@@ -12,7 +12,7 @@ SECONDS = 4.0
 
 def resolver() -> Resolve:
     """By the machine's own name servers. Imported when it is first asked: who doesn't check signatures
-    needn't have it."""
+    needn't wait for it."""
 
     async def resolve(name: str) -> bytes | None:
         from dns.asyncresolver import Resolver

@@ -179,10 +179,11 @@ class Wire:
 
     # -- waiting for mail (RFC 2177) -----------------------------------------------------------------
     def idle(self) -> Heard:
-        """Begin to wait. Mail that came after ``listed`` may be told before waiting has begun."""
+        """Begin to wait. Mail that came after ``listed`` may be told before waiting has begun, or in the same
+        breath with that."""
         with self._speaking():
             self._imap.idle()
-            return "new" if self._untold() else "quiet"
+            return "new" if self._untold() or self._read_ahead() else "quiet"
 
     def listen(self, seconds: float) -> Heard:
         with self._speaking():
@@ -211,8 +212,9 @@ class Wire:
                 if isinstance(error.__context__, IMAPClientAbortError):
                     raise error.__context__ from None
                 name = f"{plain(user)} on {self._account.host}"
+                said = plain(error).removeprefix("b'").removesuffix("'")  # as the library prints it
                 raise RefusedError(
-                    f"the mail server refuses the password of {name}: {plain(error)}"
+                    f"the mail server refuses the password of {name}: {said}"
                 ) from None
 
     def _of(self, uid: int, *items: str) -> dict[bytes, object] | None:
@@ -251,6 +253,19 @@ class Wire:
         """Whether new mail was told in passing, which the library keeps to itself."""
         imaplib = self._imap._imap  # noqa: SLF001 - its public name is no part of IMAPClient's
         return imaplib.untagged_responses.pop("EXISTS", None) is not None
+
+    def _read_ahead(self) -> bool:
+        """Whether more was read than was asked for. The library waits at the socket for what comes, and what
+        came with the line before is no longer there."""
+        line: socket.socket = self._imap.socket()
+        patience = line.gettimeout()
+        line.setblocking(False)
+        try:
+            return bool(self._imap._imap.file.peek(1))  # noqa: SLF001 - as above
+        except OSError:
+            return False  # nothing (TLS says so by an error), or the next question tells
+        finally:
+            line.settimeout(patience)
 
     @contextmanager
     def _speaking(self) -> Generator[None, None, None]:

@@ -30,12 +30,14 @@ __all__ = [
     "Ours",
     "bounce_address",
     "bounced",
+    "bounces_there",
     "conversation_id",
     "holder",
     "holds",
     "is_conversation",
     "is_loop_mark",
     "loop_mark",
+    "marks",
     "message_id",
     "original",
     "reply_to",
@@ -213,6 +215,11 @@ def bounce_address(keys: Keys, mailbox: str, conversation: str, delivery: int) -
     return _behind(mailbox, conversation, f"{conversation}.{signed}.{key}.{number}")
 
 
+def bounces_there(address: str) -> bool:
+    """Whether an address has the shape of one for bounces. Proves nothing."""
+    return len(_token(address)) == 4
+
+
 def bounced(keys: Keys, address: str) -> tuple[str, int] | None:
     """The conversation and the delivery that a bounce to this address is about."""
     if len(token := _token(address)) != 4:
@@ -236,6 +243,11 @@ def is_loop_mark(keys: Keys, given: str) -> bool:
         return False
     conversation, signed, key = token
     return keys.signer(signed, key, "loop", conversation) is not None
+
+
+def marks(keys: Keys, given: str, conversation: str) -> bool:
+    """Whether it is the mark that our letters of this conversation have."""
+    return is_loop_mark(keys, given) and given.strip().partition(".")[0] == conversation
 
 
 def _behind(mailbox: str, conversation: str, token: str) -> str:

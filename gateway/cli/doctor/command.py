@@ -45,7 +45,7 @@ def doctor(out: Out, areas: tuple[Area, ...], online: bool, probe: bool) -> None
         told: list[Json] = [one.as_json() for one in found]
         out.data({"ok": not failed, "online": online, "findings": told})
     else:
-        _show(out, found, online)
+        _show(out, found, asked=online or probe)
     if failed:
         raise Finished(Exit.CHECK)
 
@@ -55,7 +55,7 @@ def _setting(problem: str) -> Finding:
     return error("settings.wrong", "a setting is wrong, so nothing starts", problem, how)
 
 
-def _show(out: Out, found: Sequence[Finding], online: bool) -> None:
+def _show(out: Out, found: Sequence[Finding], *, asked: bool) -> None:
     for before, one in zip((None, *found), found, strict=False):
         # Of many mistakes of a kind, what holds for all of them is said with the first.
         told: tuple[str | None, ...] = ()
@@ -74,5 +74,5 @@ def _show(out: Out, found: Sequence[Finding], online: bool) -> None:
     else:
         errors = sum(one.severity == "error" for one in found)
         out.note(f"{count(errors, 'error')}, {count(len(found) - errors, 'warning')}")
-    if not online:
+    if not asked:
         out.note("neither Slack nor a mail server was asked; with --online they are")

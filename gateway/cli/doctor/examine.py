@@ -23,8 +23,9 @@ from gateway.cli.doctor.slack import (
     tokens,
 )
 from gateway.cli.doctor.state import disk, host, schedules, turns, waiting
+from gateway.cli.dotenv import DOTENV
 from gateway.cli.problem import Problem
-from gateway.config import Settings
+from gateway.config import Settings, only_in
 from gateway.engine.errors import GatewayError
 from gateway.engine.limits import SYSTEM_CLOCK, Clock
 
@@ -38,9 +39,11 @@ ONCE = frozenset({"slack.clock", "slack.secret", "slack.socket"})
 """What one fault may show in two places."""
 
 CHECKS: Sequence[tuple[Area, Check]] = (
+    ("settings", host.unread),
     ("agent", model.callable_here),
     ("agent", approvers.named),
     ("agent", approvers.deciding),
+    ("agent", approvers.by_mail),
     ("slack", tokens.complete),
     ("slack", tokens.kinds),
     ("slack", tokens.installing),
@@ -86,6 +89,7 @@ async def examine(
     seen = Seen(
         settings=settings,
         now=clock.now(),
+        unread=await asyncio.to_thread(only_in, DOTENV),
         named="slack" in areas,
         named_mail="email" in areas,
         defined=defined,

@@ -84,6 +84,8 @@ class MailAsked:
 class Seen:
     settings: Settings
     now: Millis
+    unread: tuple[str, ...] = ()
+    """Variables that only ``.env`` sets: they hold for the doctor, and not for ``serve``."""
     named: bool = False
     """Whether Slack was asked for by name: then it ought to be set up."""
     named_mail: bool = False

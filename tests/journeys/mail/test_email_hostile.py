@@ -10,6 +10,7 @@ import pytest
 
 from channels.contract import Control, Inbound, Parsed, Verdict
 from channels.email.emulator.border import Passage, stamped
+from channels.email.emulator.notices import Bounce, report
 from channels.email.mail import RawMail
 from channels.email.mailroom import Looked, Mailroom
 from channels.email.threads.contents import content_id
@@ -27,7 +28,6 @@ from tests.support.mail.office import (
     question,
 )
 
-BORDER = b"Received: from evil.example by mx.provider.example with ESMTP id 1; Mon, 30 Nov 2026 12:00:00 +0000\r\n"
 TOO_BIG = 30 << 20
 
 
@@ -46,10 +46,11 @@ def came(here: Office, raw: bytes, dmarc: str = "pass", to: str = SUPPORT) -> by
 
 async def taken(here: Office, raw: bytes, **more: Any) -> VerdictRow:
     """What is said of a mail that a way hands over, the last time."""
-    given: dict[str, Any] = {"raw": raw, "way": "lmtp", "at": here.host.runtime.clock.now(), **more}
+    given: dict[str, Any] = {"raw": raw, "way": "imap", "at": here.host.runtime.clock.now(), **more}
     handed = RawMail(**given)
     await here.channel.mailroom.take(handed)
-    found = await here.ledger.verdicts(source="email", event=f"mail-{content_id(raw)}")
+    content = content_id(raw, handed.envelope_from, handed.envelope_to)
+    found = await here.ledger.verdicts(source="email", event=f"mail-{content}")
     return found[0]
 
 
@@ -65,16 +66,38 @@ async def test_a_provider_that_names_no_mail_hands_over_two(here: Office) -> Non
         assert told.verdict == "accepted"
 
 
-async def test_a_border_below_the_providers_own_line_is_the_senders(here: Office) -> None:
-    forged = BORDER + came(here, question().raw())
-    await taken(here, forged, way="webhook", way_id="sendgrid/1")
-    known = (await looked(here, forged)).opened.attestation
-    assert (known.level, known.reasons[0][0]) == ("none", "border_missing")
-    # Where the provider is the border, its line is the first.
-    real = came(here, question("Mine").raw()).partition(b"\r\nAuthentication-Results")[2]
-    real = b"Authentication-Results" + real
-    await taken(here, real, way="webhook", way_id="sendgrid/2")
-    assert (await looked(here, real)).opened.attestation.level == "domain"
+async def test_a_copy_that_nobody_is_to_answer_takes_nothing_from_the_mail(here: Office) -> None:
+    """What forwards a mail may leave its return path empty (RFC 5321 section 4.5.5), and be the quicker."""
+    await here.write(question())
+    await here.letter()
+    (letter,) = here.post.journal.handed
+    raw = came(here, question("And where is order 1043?").raw())
+    for more in ({"envelope_from": ""}, {"envelope_to": (letter.sender,)}):
+        assert (await taken(here, raw, way="lmtp", **more)).verdict == "automated_mail"
+    assert (await taken(here, raw)).verdict == "accepted"
+    await here.letter(2)
+
+
+async def test_a_bounce_counts_that_proves_which_letter_it_is_about(here: Office) -> None:
+    await here.write(question())
+    await here.letter()
+    row = await here.delivery("done")
+    (letter,) = here.post.journal.handed
+    at = here.host.runtime.clock.now()
+    known = f"Message-ID: {letter.message_id}\r\nIn-Reply-To: {letter.message_id}\r\n\r\n".encode()
+    mail = came(here, question().raw())
+    for returned in (known, b"X-June-Loop: a.b.c\r\n" + known, mail + known):
+        forged = report(returned, SUPPORT, ADA, Bounce(), by="mx.evil.example", at=at)
+        told = await taken(here, forged)
+        assert (told.verdict, told.rule) == ("automated_mail", "bounce-unproven")
+        assert (await looked(here, forged)).failed == "bounce-unproven"
+    left = await here.ledger.delivery(row.id)
+    assert left is not None
+    assert (left.state, left.parts) == ("done", row.parts)
+    # Where our mail server wrote another return path, what comes back is the letter's header.
+    real = report(letter.raw, SUPPORT, ADA, Bounce(whole=False), by="mx.shop.example", at=at)
+    assert (await taken(here, real)).rule == "bounce"
+    assert (await here.delivery("dead")).id == row.id
 
 
 async def test_a_mail_played_again_with_a_field_more_is_a_copy(here: Office) -> None:
@@ -163,7 +186,7 @@ async def test_a_colleague_may_stop_what_is_being_written(here: Office) -> None:
     draft = replace(draft, to=[*draft.to, ADA])
     around = Receiving(here)
     at = here.host.runtime.clock.now()
-    handed = RawMail(raw=came(here, draft.raw()), way="lmtp", at=at)
+    handed = RawMail(raw=came(here, draft.raw()), way="imap", at=at)
     await Mailroom(here.channel.desk, around).take(handed)
     stop = around.received[-1]
     assert isinstance(stop, Control)
@@ -195,7 +218,8 @@ async def test_thousands_of_tokens_and_files_are_looked_at_in_part(
     head = "".join(f"Cc: {line}\r\n" for line in lines)
     raw = (
         f"From: {ADA}\r\nTo: {SUPPORT}\r\nSubject: x\r\nMessage-ID: <1@x>\r\n{head}"
-        f'Content-Type: multipart/mixed; boundary="b"\r\n\r\n{parts}--b--\r\n'
+        'Content-Type: multipart/mixed; boundary="b"\r\n\r\n'
+        f"--b\r\n\r\n{'word ' * 24_000}\r\n{parts}--b--\r\n"
     ).encode()
     found: list[str] = []
     book = here.channel.mailroom.book
@@ -208,3 +232,6 @@ async def test_thousands_of_tokens_and_files_are_looked_at_in_part(
     monkeypatch.setattr(book, "find", counted)
     assert (await taken(here, came(here, raw))).verdict == "accepted"
     assert len(found) <= 24
+    parsed = (await looked(here, raw)).parsed
+    assert isinstance(parsed, Inbound)
+    assert "(19999 more characters are left out here.)" in parsed.text

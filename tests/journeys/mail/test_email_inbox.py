@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from channels.email.emulator.letters import Draft
+from channels.email.emulator.letters import Draft, File
 from channels.email.emulator.notices import Away
 from channels.email.emulator.server import MailServer
 from channels.email.threads.contents import content_id
 from channels.email.threads.places import mail as place_of
+from gateway.approvals.authorise import decide_as
+from gateway.approvals.reading import read_card
 from gateway.engine.kinds import Millis
+from gateway.engine.messages import Attachment
+from gateway.engine.struct import replace
 from gateway.intake.admitting import admission
 from tests.support.mail.office import (
     ADA,
@@ -50,8 +54,11 @@ def text_of(letter: Message) -> str:
 
 
 async def test_a_question_is_answered_in_its_thread(here: Office) -> None:
-    asked = question(html="<p>Hello, where is order 1042?</p><p><b>Ada</b></p>", text="")
-    await here.write(asked)
+    photo = File("kettle.png", "image/png", b"\x89PNG\r\n\x1a\n")
+    sealed = File("winmail.dat", "application/ms-tnef", b"\x78\x9f\x3e\x22")
+    notes = [File(f"{n}.txt", "text/plain", b"It leaks.") for n in range(19)]
+    page = "<p>Hello, where is order 1042?</p><p><b>Ada</b></p>"
+    await here.write(question(html=page, text="", files=[photo, sealed, *notes]))
     letter = await here.letter()
     assert DELIVERED in text_of(letter)
     assert (letter["From"], letter["To"]) == ('"June at the shop" <support@shop.example>', ADA)
@@ -63,21 +70,41 @@ async def test_a_question_is_answered_in_its_thread(here: Office) -> None:
     assert (row.source, row.parts[0].nonce) == ("email", letter["Message-ID"])
     await here.until(lambda: len(here.post.mails(SUPPORT, "Processed")) == 1)
     assert here.post.mails(SUPPORT) == []
+    first, *_ = await here.host.runtime.session("june", row.session).transcript()
+    assert [one.media_type for one in first.blocks if isinstance(one, Attachment)] == ["image/png"]
+    told = str(first.blocks)
+    assert told.count("It leaks.") == 18
+    assert "[The file winmail.dat could not be read: It is in Outlook's own format.]" in told
+    assert "[The file and 1 more could not be read: they are too many.]" in told
 
 
 async def test_a_reply_goes_on_in_the_conversation_and_quotes_nothing_twice(here: Office) -> None:
+    """Ids decide, also where a relay gave our letter another one and the subject is a new one. Whatever its
+    Reply-To says, who wrote it is answered (e2a#498, messages#765, agent-os#575)."""
     await here.write(question())
     first = await here.letter()
     said = f"And what is your refund policy?\n\nOn Monday June wrote:\n> {DELIVERED}\n"
-    await here.write(answer_to(first, said))
+    relayed = "<their-own@relay.example>"
+    thread = [*str(first["References"]).split(), relayed]
+    answer = replace(
+        answer_to(first, said),
+        to=[SUPPORT],
+        subject="Another thing",
+        in_reply_to=relayed,
+        references=thread,
+        more={"Reply-To": FORGER},
+    )
+    await here.write(answer)
     second = await here.letter(2)
-    assert first["Message-ID"] in str(second["References"])
+    assert set(thread) <= set(str(second["References"]).split())
+    assert second["Subject"] == "Re: Another thing"
     turns = await here.host.runtime.store.list_turns(limit=5)
     assert len({one.ref.key for one in turns}) == 1
     messages = await here.host.runtime.session("june", turns[0].ref.key).transcript()
     asked = [str(one.blocks) for one in messages if one.role == "user"]
     assert DELIVERED not in asked[-1]
     assert DELIVERED not in text_of(second)
+    assert {to for one in here.post.journal.handed for to in one.recipients} == {ADA}
 
 
 async def test_an_out_of_office_answer_meets_silence(here: Office) -> None:
@@ -177,11 +204,13 @@ async def test_a_colleague_who_answers_takes_the_conversation_over(here: Office)
         text="I'll bring it to you myself.",
         in_reply_to=str(letter["Message-ID"]),
         references=[str(letter["Message-ID"])],
+        message_id="<theirs@shop.example>",
     )
     await here.post.deliver(theirs.raw(), SUPPORT, LEAD)
     _, told, *_ = await here.verdicts(2)
     assert (told.verdict, told.rule) == ("not_addressed", "colleague-answered")
-    await here.write(answer_to(letter, "Thank you! When will that be?"))
+    # Her program names the colleague's mail and no other (chatwoot#10028).
+    await here.write(question("Thank you! When will that be?", in_reply_to="<theirs@shop.example>"))
 
     async def held() -> bool:
         rows = await here.ledger.verdicts(source="email", limit=9)
@@ -189,6 +218,34 @@ async def test_a_colleague_who_answers_takes_the_conversation_over(here: Office)
 
     await here.until(held)
     assert len(here.letters()) == 1
+
+
+async def test_what_waits_for_a_decision_isnt_told_behind_a_colleagues_back(here: Office) -> None:
+    await here.write(question("Please refund order 1042, it arrived broken."))
+    letter = await here.letter()
+    await here.delivery("resting")
+    theirs = replace(answer_to(letter, "I'll see to it.", f"Lead <{LEAD}>"), to=[ADA], cc=[SUPPORT])
+    await here.post.deliver(theirs.raw(), SUPPORT, LEAD)
+    store = here.host.runtime.store
+    (request,) = await store.list_requests(limit=5)
+
+    async def said() -> bool:
+        card = await read_card(store, request.request.id)
+        return card is not None and card.asked is not None and LEAD in card.asked.since
+
+    async def ends_nothing() -> bool:
+        rows = await here.ledger.verdicts(source="email", limit=9)
+        return await said() and any(row.rule == "stop:nothing-runs" for row in rows)
+
+    await here.until(ends_nothing)
+    session = here.host.runtime.session(request.ref.agent, request.ref.key)
+    await decide_as(session, request, True, by="api:lead", principal=None, reason=None, digest=None)
+    withheld = await here.delivery("dead")
+    assert (withheld.error or "").startswith(f"taken_over: {LEAD} speaks")
+    assert len(here.letters()) == 1
+    await here.host.api.clerks.hand_back(request.ref.key)
+    assert "42" in text_of(await here.letter(2))
+    assert not await said()
 
 
 async def test_mail_from_before_the_first_start_is_left_alone(
@@ -231,7 +288,7 @@ AGENT = {
     "instructions.md": "You send lists.\n",
     "channels/email.py": (
         "from channels.email import email_channel\n\n\ndef channel(env):\n"
-        "    return email_channel(env)\n"
+        "    return email_channel(env, machines=['alerts@cust.example'])\n"
     ),
     "offline.py": (
         "from gateway import ModelReply\n"
@@ -246,14 +303,20 @@ AGENT = {
 }
 
 
-async def test_a_file_of_the_answer_goes_along_once(tmp_path: Path, post: MailServer) -> None:
+async def test_a_file_of_the_answer_goes_along_once_and_nothing_to_a_machine(
+    tmp_path: Path, post: MailServer
+) -> None:
     for name, text in AGENT.items():
         file = tmp_path / "june" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     async with office(tmp_path, post, GATEWAY_AGENT=str(tmp_path / "june")) as here:
+        alert = question("Disk full", sender="alerts@cust.example")
+        await here.write(replace(alert, more={"Auto-Submitted": "auto-generated"}))
+        await here.delivery("silent")
         await here.write(question("The list, please."))
         letter = await here.letter()
+        assert len(here.post.journal.handed) == 1
     found = [part for part in letter.walk() if part.get_filename()]
     assert [(part.get_filename(), part.get_content_type()) for part in found] == [
         ("orders.csv", "text/plain")

@@ -9,11 +9,14 @@ import pytest
 
 from channels.contract import Clerk
 from channels.email import email_channel
+from channels.email.answering.target import read_target
 from channels.email.emulator.border import Border, Passage, stamped
 from channels.email.mail import RawMail
 from channels.email.parse import event_id
+from channels.email.threads.book import Book
 from channels.email.threads.contents import content_id
 from channels.email.threads.shelf import Shelf
+from channels.email.writing.tokens import Keys, conversation_id, reply_to
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Ledger
 from gateway.engine.limits import SYSTEM_CLOCK
@@ -21,6 +24,7 @@ from gateway.stores import open_store
 from tests.support.mail.office import ADA, SUPPORT, question
 
 DAY = 86_400_000
+KEYS = Keys([b"a-key-for-tests-only-and-nothing-else"])
 LISTENS = {
     "EMAIL_ADDRESS": SUPPORT,
     "EMAIL_LISTEN": "lmtp://127.0.0.1:2400",
@@ -79,6 +83,27 @@ async def test_looking_changes_nothing_and_says_what_would_be_judged(
     assert [word for word, _ in cast("list[list[str]]", found["reasons"])] == ["not_named"]
     assert await ledger.verdicts() == []
     assert await clerk.conversation(str(found["conversation"])) is None
+
+
+async def test_who_lets_a_mail_in_has_it_answered_behind_a_colleagues_back(
+    ledger: Ledger, clerk: Clerk
+) -> None:
+    """And nothing after the colleague has spoken once more."""
+    book = Book(ledger, SUPPORT, SYSTEM_CLOCK)
+    conversation = conversation_id(KEYS, "a first mail")
+    await book.add(conversation, "s", ADA)
+    event = await keep(ledger, to=reply_to(KEYS, SUPPORT, conversation, ADA))
+    for times in (1, 2):
+        await book.take_over(conversation, "email:lead@shop.example")
+        admitted = await clerk.admitted(event)
+        assert admitted is not None
+        target = read_target(admitted.target, KEYS, opening="")
+        assert target is not None
+        assert await book.speaks(conversation, None) == "email:lead@shop.example"
+        assert (target.despite, await book.speaks(conversation, target.despite)) == (times, "")
+        assert await book.speaks(conversation, times - 1) == "email:lead@shop.example"
+    assert await clerk.hand_back(conversation) is not None
+    assert await book.speaks(conversation, None) == ""
 
 
 @pytest.mark.parametrize("event", ["", "mail-", "mail-0000", "mail-../x", "Ev1"])

@@ -28,9 +28,11 @@ _NAMED: Final[dict[str, Colour]] = {
 }
 _ALIKE: Final = 8
 """Colours this near to each other, channel by channel, can't be told apart."""
+_FAINT: Final = 0.1
 _FAR: Final = 900
 _MOST_RULES: Final = 2_000
 _COLOURS: Final = ("color", "background", "background-color")
+_APART: Final = str.maketrans(",/", "  ")
 
 
 @struct(frozen=True, slots=True)
@@ -106,10 +108,10 @@ def _block_end(source: str, begin: int) -> int:
 
 def declared(style: str) -> Declared:
     found: Declared = {}
-    for piece in style.split(";"):
+    for piece in _uncommented(style).split(";"):
         name, colon, value = piece.partition(":")
         if colon:
-            found[name.strip().lower()] = value.replace("!important", "").strip().lower()
+            found[name.strip().lower()] = value.partition("!")[0].strip().lower()
     return found
 
 
@@ -133,7 +135,7 @@ def looked(above: Look, name: str, attributes: dict[str, str], rules: Sheet) -> 
 def _gone(said: Declared) -> bool:
     if said.get("display") == "none" or said.get("mso-hide") == "all":
         return True
-    if _number(said.get("opacity", "1")) == 0 or _number(said.get("font-size", "9")) < 0:
+    if _number(said.get("opacity", "1")) < _FAINT or _number(said.get("font-size", "9")) < 0:
         return True
     clipped = said.get("overflow", said.get("overflow-y", "")) in {"hidden", "clip"}
     if clipped and any(
@@ -157,15 +159,21 @@ def _unseen(above: Look, said: Declared) -> bool:
 
 
 def _tiny(above: Look, said: Declared) -> bool:
-    size = said.get("font-size", "")
-    if not size and "font" in said:
-        words = (word.partition("/")[0] for word in said["font"].split())
-        size = next((word for word in words if word[:1].isdecimal() and not word.isdecimal()), "")
+    size = said.get("font-size") or _size(said.get("font", ""))
     if not size or size == "inherit":
         return above.tiny
     if size.endswith(("%", "em")) and not size.endswith("rem"):
         return above.tiny or _number(size) == 0
     return _number(size) <= 1 if size[:1].isdecimal() or size[:1] == "." else False
+
+
+def _size(font: str) -> str:
+    """The size in a ``font``: a bare number is a weight, unless it is 0 or a line's height follows it."""
+    for word in font.split():
+        size, slash, _ = word.partition("/")
+        if size[:1].isdecimal() and (slash or size == "0" or not size.isdecimal()):
+            return size
+    return ""
 
 
 def _number(value: str) -> float:
@@ -193,10 +201,18 @@ def _coloured(above: Look, attributes: dict[str, str], said: Declared, *, sure: 
         if name in said and said[name] not in {"transparent", "none", "inherit", "initial", ""}:
             ground = _colour(said[name])
     if "color" in said and said["color"] != "inherit":
-        colour = ground if said["color"] == "transparent" else _colour(said["color"])
+        colour = ground if _clear(said["color"]) else _colour(said["color"])
     if colour is above.colour and ground is above.ground:
         return above
     return replace(above, colour=colour, ground=ground)
+
+
+def _clear(value: str) -> bool:
+    """Whether a colour is none: fully transparent."""
+    if value.startswith("#"):
+        return len(value) in {5, 9} and not value[len(value) * 3 // 4 + 1 :].strip("0")
+    parts = _arguments(value)
+    return value == "transparent" or (len(parts) == 4 and _number(parts[3]) == 0)
 
 
 def _colour(value: str) -> Colour | None:
@@ -204,14 +220,25 @@ def _colour(value: str) -> Colour | None:
     if value in _NAMED:
         return _NAMED[value]
     digits = value.removeprefix("#")
-    if len(digits) == 3:
+    if len(digits) in {3, 4}:
         digits = "".join(digit * 2 for digit in digits)
+    if len(digits) == 8 and digits.endswith("ff"):  # and not transparent
+        digits = digits[:6]
     if len(digits) == 6 and not digits.strip("0123456789abcdef"):
         return (int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16))
-    if value.startswith(("rgb(", "rgba(")):
-        parts = value.partition("(")[2].rstrip(")").replace(",", " ").split()
-        if len(parts) in {3, 4} and all(part.isdecimal() and len(part) < 4 for part in parts[:3]):
-            if len(parts) == 4 and parts[3] not in {"1", "1.0"}:
-                return None
-            return (int(parts[0]), int(parts[1]), int(parts[2]))
+    parts = _arguments(value)
+    if len(parts) == 4 and parts.pop() not in {"1", "1.0", "100%"}:
+        return None
+    if value.startswith("hsl"):
+        return {"0%": _NAMED["black"], "100%": _NAMED["white"]}.get(parts[-1] if parts else "")
+    if len(parts) == 3 and all(part.isdecimal() and len(part) < 4 for part in parts):
+        return (int(parts[0]), int(parts[1]), int(parts[2]))
     return None
+
+
+def _arguments(value: str) -> list[str]:
+    """Of ``rgb()`` and its like, in either spelling; none of anything else."""
+    if not value.startswith(("rgb(", "rgba(", "hsl(", "hsla(")):
+        return []
+    inside = value.partition("(")[2].partition(")")[0]
+    return inside.translate(_APART).split()

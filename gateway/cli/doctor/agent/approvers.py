@@ -24,6 +24,31 @@ def named(seen: Seen) -> Iterator[Finding]:
             )
 
 
+def by_mail(seen: Seen) -> Iterator[Finding]:
+    """A mail proves nobody's identity, so the taint gate stops what it asks for; and asks whom?"""
+    if seen.defined is None or not seen.mail_mounted:
+        return
+    known = seen.defined.loaded.definition
+    if "taint" in known.approvals or len({one.rpartition(":")[2] for one in known.approvals}) == 1:
+        return
+    stopped = [
+        name
+        for name, tool in known.tools.items()
+        if tool.effect in {"external", "money"} and tool.answerers is None
+    ]
+    if stopped:
+        yield warning(
+            "agent.taint",
+            f"what a mail asks of {', '.join(stopped)} isn't done: nobody is named who approves it",
+            "mail proves nobody's identity, so a call that reaches outside or moves money needs somebody else",
+            Fix(
+                text='Write who approves into the tool, @tool(effect=…, answerers={"policy": "visits"}), or'
+                ' for all of them into agent.py, approvals={"taint": "slack:C0123ABCD"}; decide in'
+                " authorize_answer"
+            ),
+        )
+
+
 def deciding(seen: Seen) -> Iterator[Finding]:
     """A policy without the function that knows who fits it: every answer is refused."""
     if seen.defined is None or seen.defined.loaded.definition.authorize_answer is not None:

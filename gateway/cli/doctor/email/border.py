@@ -29,11 +29,14 @@ def believed(seen: Seen) -> Iterator[Finding]:
     if not seen.mail_on:
         return
     s, newest = seen.settings, _newest(seen)
+    yield from _handed_over(seen)
+    if s.email_imap_url is None:
+        return
     if s.email_border_host is None:
         yield warning(
             "email.border",
             "nobody who writes is known: EMAIL_BORDER_HOST isn't set",
-            _says(newest),
+            _says(newest, looked=_looked(seen)),
             _proposal(newest),
         )
         return
@@ -57,6 +60,22 @@ def believed(seen: Seen) -> Iterator[Finding]:
         )
 
 
+def _handed_over(seen: Seen) -> Iterator[Finding]:
+    """What another server hands over is judged by its own lines, and not by those of the mailbox's border."""
+    s = seen.settings
+    if s.email_listen is not None and s.email_listen_border_host is None:
+        yield warning(
+            "email.listen_border",
+            "nobody whose mail is handed over is known: EMAIL_LISTEN_BORDER_HOST isn't set",
+            f"EMAIL_LISTEN is {s.email_listen}, and what it takes is believed by its first Received line",
+            Fix(
+                text="If the server that hands mail over is the one that takes it from the world, set"
+                " EMAIL_LISTEN_BORDER_HOST to its name (myhostname of Postfix), and"
+                " EMAIL_LISTEN_AUTHSERV_ID to what its Authentication-Results begin with"
+            ),
+        )
+
+
 def plus_seen(seen: Seen) -> Iterator[Finding]:
     """A mail to an address with a plus is proof that they arrive; nothing else is."""
     address = seen.settings.email_address
@@ -75,6 +94,10 @@ def plus_seen(seen: Seen) -> Iterator[Finding]:
 
 
 # -- what mails say ----------------------------------------------------------------------------------
+def _looked(seen: Seen) -> bool:
+    return seen.mail is not None and not isinstance(seen.mail.box, tuple | None)
+
+
 def _newest(seen: Seen) -> list[tuple[Field, ...]]:
     box = None if seen.mail is None else seen.mail.box
     return [] if box is None or isinstance(box, tuple) else [fields(raw) for raw in box.newest]
@@ -131,9 +154,13 @@ def _usual(newest: Sequence[tuple[Field, ...]]) -> tuple[str, str, bool] | None:
     return None
 
 
-def _says(newest: Sequence[tuple[Field, ...]]) -> str:
+def _says(newest: Sequence[tuple[Field, ...]], *, looked: bool = True) -> str:
     if not newest:
-        return "no mail of the mailbox was looked at; with --online they are"
+        return (
+            "the mailbox is empty: send it a mail from outside, and look again"
+            if looked
+            else "no mail of the mailbox was looked at; with --online they are"
+        )
     found = _usual(newest)
     if found is None:
         return f"the newest {count(len(newest), 'mail')} agree on no name and host"

@@ -34,7 +34,7 @@ def complete(seen: Seen) -> Iterator[Finding]:
             "email.channel",
             f"{seen.defined.loaded.agent.name} answers no mail",
             "the agent's directory has no channels/email.py",
-            Fix(text=f"Write channels/email.py; {HOWTO}"),
+            Fix(text="Add the channel", command="gateway add channel email"),
         )
 
 

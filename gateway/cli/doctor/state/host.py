@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateway.cli.doctor.finding import Finding, Fix, error
+from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
+from gateway.cli.dotenv import TAKE_OVER
 
 
 def ready(seen: Seen) -> Iterator[Finding]:
@@ -20,6 +21,17 @@ def ready(seen: Seen) -> Iterator[Finding]:
         said or "it doesn't say why",
         Fix(text="Mend what it names; its log says more", command="gateway status"),
     )
+
+
+def unread(seen: Seen) -> Iterator[Finding]:
+    """The doctor looks with ``.env``, as every command that a person types; a host doesn't run with it."""
+    if seen.unread:
+        yield warning(
+            "settings.dotenv",
+            "gateway serve runs without what stands only in .env",
+            ", ".join(seen.unread),
+            Fix(text="Where it is served, set them in the environment", command=TAKE_OVER),
+        )
 
 
 def channels(seen: Seen) -> Iterator[Finding]:

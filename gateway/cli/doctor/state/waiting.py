@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
 from gateway.cli.timeline import text_of, whole
+from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count, distance, one_line
 
 LONG = 24 * 3600
@@ -14,7 +15,20 @@ LONG = 24 * 3600
 
 
 def dead_letters(seen: Seen) -> Iterator[Finding]:
-    dead = () if seen.kept is None else seen.kept.dead
+    rows = () if seen.kept is None else seen.kept.dead
+    withheld = [row for row in rows if _withheld(row)]
+    if withheld:
+        talk = text_of(withheld[0].get("revive_on")).rpartition(":")[2]
+        yield warning(
+            "state.withheld",
+            f"{count(len(withheld), 'answer')} withheld: a colleague speaks in the conversation",
+            f"delivery {whole(withheld[0].get('id'))}: {one_line(text_of(withheld[0].get('error')), 160)}",
+            Fix(
+                text="Have the agent speak again, and it is sent; or leave it, if all is said",
+                command=f"gateway mail handback {talk}",
+            ),
+        )
+    dead = [row for row in rows if not _withheld(row)]
     if not dead:
         return
     first = dead[0]
@@ -29,6 +43,10 @@ def dead_letters(seen: Seen) -> Iterator[Finding]:
             command=f"gateway deliveries retry {number}",
         ),
     )
+
+
+def _withheld(row: JsonObject) -> bool:
+    return text_of(row.get("error")).startswith("taken_over:")
 
 
 def approvals(seen: Seen) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, chdir
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gateway.cli.doctor.examine import examine
@@ -15,7 +15,6 @@ from gateway.cli.doctor.finding import Area, Finding
 from gateway.cli.operate.manifest import App, as_yaml, manifest, read_app
 from gateway.config import Settings
 from gateway.engine.limits import SYSTEM_CLOCK, SYSTEM_WAITS, Clock, Waits
-from gateway.engine.struct import replace
 from gateway.host.app import make_app
 from gateway.host.compose import Host, open_host
 from gateway.host.hostfile import announce, make_cli_token, withdraw

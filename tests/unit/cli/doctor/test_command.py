@@ -70,6 +70,18 @@ async def test_a_warning_fails_nothing(tmp_path: Path) -> None:
         ran = await gateway(ill, "doctor", "agent")
         assert ran.code == 0
         assert ran.out.startswith("! agent.approvers  issue_refund moves money")
+        ill.agent({})
+        (tmp_path / ".env").write_text("SLACK_CLIENT_ID=1.2\nCOLOUR=blue\n")
+        ran = await gateway(ill, "doctor", "agent")
+        assert (ran.code, ran.out.splitlines()) == (
+            0,
+            [
+                "! settings.dotenv  gateway serve runs without what stands only in .env",
+                "  SLACK_CLIENT_ID, COLOUR",
+                "  fix: Where it is served, set them in the environment",
+                "       set -a; . ./.env; set +a; gateway serve",
+            ],
+        )
 
 
 async def test_what_holds_for_all_mistakes_is_said_once(tmp_path: Path) -> None:

@@ -150,6 +150,12 @@ SETTINGS: dict[str, tuple[Change, str, str, str]] = {
         "none of the newest 2 has a Received line by it",
         "export EMAIL_AUTHSERV_ID=mx.shop.example EMAIL_BORDER_HOST=mx.shop.example",
     ),
+    "no border of what is handed over": (
+        lambda _: {"EMAIL_LISTEN": "lmtp://127.0.0.1:2400"},
+        "email.listen_border",
+        "EMAIL_LISTEN is lmtp://127.0.0.1:2400",
+        "set EMAIL_LISTEN_BORDER_HOST",
+    ),
     "another name": (
         lambda _: {"EMAIL_AUTHSERV_ID": "results.elsewhere.example"},
         "email.authserv",

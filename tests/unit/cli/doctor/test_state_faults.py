@@ -274,8 +274,13 @@ async def test_money_that_nobody_has_to_approve(tmp_path: Path) -> None:
     """Whoever may talk to it may have it paid: nothing else says who decides."""
     async with clinic(tmp_path) as ill:
         free = REFUND.replace(', answerers={"policy": "refunds"}', "")
-        ill.agent({"tools/issue_refund.py": free, "agent.py": ROUTELESS})
-        found = await ill.only("agent.approvers", "agent", online=False)
+        inbox = "def channel(env): ..."
+        ill.agent(
+            {"tools/issue_refund.py": free, "agent.py": ROUTELESS, "channels/email.py": inbox}
+        )
+        found, by_mail = await examine(ill.settings(), ["agent"])
+        assert (found.id, by_mail.id) == ("agent.approvers", "agent.taint")
+        assert by_mail.title.startswith("what a mail asks of issue_refund isn't done")
         assert found.severity == "warning"
         assert found.title == "issue_refund moves money, and nothing says who approves it"
         assert found.fix.text == (

@@ -8,6 +8,7 @@ from channels.email.answering.story import Story, fold
 from gateway.engine import events as ev
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.messages import ToolCall
+from gateway.engine.wire.events import UNMADE
 
 HEAD: dict[str, Any] = {"turn_id": "t", "session": "s", "at": Millis(0)}
 
@@ -23,9 +24,9 @@ def call(number: int, given: JsonObject, name: str = "attach_file") -> ev.Action
     return ev.ActionRequested(call=ToolCall(f"c{number}", name, given), message=1, **HEAD)
 
 
-def done(number: int, error: str | None = None) -> ev.ActionCompleted:
+def done(number: int, error: str | None = None, result: str = "") -> ev.ActionCompleted:
     return ev.ActionCompleted(
-        call_id=f"c{number}", name="attach_file", result="", error=error, message=1, **HEAD
+        call_id=f"c{number}", name="attach_file", result=result, error=error, message=1, **HEAD
     )
 
 
@@ -46,6 +47,7 @@ def test_a_file_goes_along_once_its_call_has_succeeded() -> None:
         ("c1", "a.csv", "1,2")
     ]
     assert told(call(1, one)).files == ()
+    assert told(call(1, one), done(1, result=UNMADE)).files == ()  # the turn was stopped before it
 
 
 def test_requests_are_open_until_they_are_answered() -> None:

@@ -145,6 +145,11 @@ def utf16_with_mark() -> Made:
 
 
 @case
+def utf16_that_is_none() -> Made:
+    return _labelled("utf-16", "größe".encode(), "größe", "utf-8")
+
+
+@case
 def utf8_with_mark() -> Made:
     return _labelled("utf-8", b"\xef\xbb\xbfhi", "hi")
 
@@ -187,6 +192,12 @@ def html_names_its_own() -> Made:
 
 
 @case
+def html_that_says_unicode() -> Made:
+    source = '<meta http-equiv=Content-Type content="text/html; charset=unicode"><p>größe</p>'
+    return typed("text/html", source, "8bit"), Expected(text="größe", decoded=())
+
+
+@case
 def controls_go() -> Made:
     return mail("", b"a\x00b\x07c\x1b[31md\x7fe\tf\rg\x0bh"), Expected(text="abc[31mde\tf\ng\nh")
 
@@ -195,6 +206,15 @@ def controls_go() -> Made:
 def tags_nobody_sees() -> Made:
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "approve")
     return _labelled("utf-8", f"hi{hidden}".encode(), "hi")
+
+
+@case
+def rows_of_what_nobody_sees() -> Made:
+    """Each byte of a text as one of 256 unseen characters, or each bit as one of two."""
+    bytes_ = "".join(chr(0xE0100 + byte) for byte in b"approve")
+    bits = "".join("\u200c\u200d"[int(bit)] for bit in f"{0xAFFE:b}")
+    body = f"a\u200bb{bytes_} c{bits} ❤️\u200d🔥 می\u200cخواهم"
+    return _labelled("utf-8", body.encode(), "ab c ❤️\u200d🔥 می\u200cخواهم")
 
 
 @case

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from html.parser import HTMLParser
 from typing import Any
@@ -34,6 +35,7 @@ KEYS = Keys([b"a-key-for-tests-only-and-nothing-else"])
 NOW = Millis(1_790_000_000_000)
 URL = "https://june.shop.example"
 FORM = "application/x-www-form-urlencoded"
+REPORT = "Content-Type: multipart/report; boundary=b\n\n"
 CARD = Card(
     request="req_1",
     turn_id="t1",
@@ -176,6 +178,11 @@ def test_a_link_is_known_again_in_a_mail_that_brings_it_back() -> None:
     raw = f"{URL}{PAGE}{token[:20]}=\r\n{token[20:]}\r\n".encode()
     text = f"> <{URL}{PAGE}{other}>\n{URL}{PAGE}short"
     assert brought_back(raw, text) == (hashed(token), hashed(other))
+    # A letter in letters beyond Latin is written in base64, and returned so.
+    letter = base64.encodebytes(f"退款 {URL}{PAGE}{token}".encode()).decode()
+    told = "--b\n\nNot delivered.\n--b\nContent-Type: message/rfc822\n\nSubject: x\n"
+    returned = f"{told}Content-Transfer-Encoding: base64\n\n{letter}\n--b--\n"
+    assert brought_back(f"{REPORT}{returned}".encode(), "") == (hashed(token),)
     assert brought_back(b"", "") == ()
     assert len(brought_back(b"", "".join(f"{PAGE}{n:043}" for n in range(500)))) == 50
 

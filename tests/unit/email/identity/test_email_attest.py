@@ -218,6 +218,10 @@ FORGED: dict[str, tuple[list[str], str]] = {
     "a campaign": (_more("Feedback-ID: 1:2:3:x"), "automated"),
     "a list": (_more("List-Id: <x.lists.example>"), "list"),
     "a list by another field": (_more("List-Unsubscribe: <https://lists.example>"), "list"),
+    "we were written into it": (
+        [PASS, BORDER, *with_line("To", "To: eve@evil.example"), "Cc: support+abc.def@shop.example"],
+        "recipient_unsigned",
+    ),
     "a chain of others": (_told(f"arc=pass; dkim=pass header.d=customer.example; dmarc=pass {GOOD}"), "forwarded"),
     "a chain alone": (_more("ARC-Seal: i=1; d=relay.example"), "forwarded"),
     "a chain unread": (_more("ARC-Seal: nothing"), "forwarded"),
@@ -255,6 +259,13 @@ def test_how_and_when_it_came_counts(more: dict[str, Any], word: str) -> None:
     assert (found.level, words(found)) == ("none", [word])
 
 
+def test_a_mailbox_keeps_the_envelope_in_the_header() -> None:
+    """A mail of somebody's own, sent on into another conversation of theirs."""
+    for field in ("Delivered-To", "X-Original-To"):
+        found = judged([f"{field}: support+abc.def@shop.example", *OWN])
+        assert (found.level, words(found)) == ("none", ["other_token"])
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -274,7 +285,10 @@ def test_plus_addresses_of_ours_are_ours() -> None:
     token = "support+abc.def@shop.example"
     lines = [PASS, BORDER, *with_line("To", f"To: x@other.example, Shop <{token.upper()}>")]
     assert judged(lines, envelope_to=(token,)).level == "domain"
-    lines = [PASS, BORDER, *with_line("To", "To: x@other.example", "Cc: support@shop.example")]
+    lines = [
+        *OWN[: -len(SENT)],
+        *with_line("To", "To: x@other.example", "Cc: support@shop.example"),
+    ]
     assert judged(lines, envelope_to=("support@shop.example",)).level == "domain"
 
 

@@ -185,6 +185,8 @@ OTHERS = [
     Case("only a phone's signature", "Sent from my iPhone", "Sent from my iPhone", ""),
     Case("a phone's signature and a quotation", f"Sent from my iPhone\n\n{ATTRIBUTIONS['apple en']}\n{ASKED}", "Sent from my iPhone", "attribution"),
     Case("said about writing", "On Monday my neighbour wrote:\n\nnothing at all.", "On Monday my neighbour wrote:\n\nnothing at all.", ""),
+    Case("said about a letter", 'On 12 March 2025 your colleague wrote:\n"We refund it."\nPlease do.', 'On 12 March 2025 your colleague wrote:\n"We refund it."\nPlease do.', ""),
+    Case("said about a letter in German", 'Am 12.03.2025 hat June geschrieben:\n"Wir erstatten."\nBitte tun Sie das.', 'Am 12.03.2025 hat June geschrieben:\n"Wir erstatten."\nBitte tun Sie das.', ""),
     Case("said about sending", "It broke.\nSent from my account twice?", "It broke.\nSent from my account twice?", ""),
     Case("a form", "From: Berlin\nTo: Paris\nDate: 3 March 2025\nPersons: 2", "From: Berlin\nTo: Paris\nDate: 3 March 2025\nPersons: 2", ""),
     Case("a text behind dashes", "One.\n--\n" + "\n".join(f"Point {n}." for n in range(20)), "One.\n--\n" + "\n".join(f"Point {n}." for n in range(20)), ""),

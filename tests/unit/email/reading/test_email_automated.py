@@ -89,7 +89,7 @@ def test_marks_decide_alone(rule: str, field: str) -> None:
         "In-Reply-To: <abcdefgh234@shop.example>",
         "List-Id: Support <support.shop.example>\nList-Post: <x>\nPrecedence: list",
         "Received: (auto-replied)\nX-Original-Auto-Submitted: auto-replied",
-        "Sender: assistant@example.com",
+        *("Sender: assistant@example.com", "Sender: no-reply@forms.example"),
     ],
 )
 def test_what_people_send_too_is_no_mark(field: str) -> None:
@@ -125,6 +125,7 @@ def test_an_empty_return_path(envelope_from: str | None, field: str, found: bool
         *("noreply@a.example", "do_not_reply@a.example", "DoNotReply+12@a.example"),
         *("orders-noreply@a.example", "bounces+7=x@a.example", "talk-request@a.example"),
         *("owner-talk@a.example", "talk-bounces@a.example", "nicht-antworten@a.example"),
+        "ada@a.example\nSender: owner-talk@lists.example",
     ],
 )
 def test_addresses_that_nobody_reads(by: str) -> None:

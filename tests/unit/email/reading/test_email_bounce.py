@@ -72,8 +72,8 @@ def found(text: str | bytes, shown: str | None = None) -> Bounce:
     ],
 )
 def test_a_report_names_the_mail_byte_for_byte(kind: str) -> None:
-    one = found(report(REFUSED, kind=kind))
-    assert one.message_ids == (SENT,)
+    one = found(report(REFUSED, RETURNED + "\nX-June-Loop: c.s.k", kind))
+    assert (one.message_ids, one.marks) == ((SENT,), ("c.s.k",))
     assert (one.failed, one.recipient) == (True, "customer@example.com")
     assert (one.status, one.action) == ("5.1.1", "failed")
     assert one.said == "5.1.1 550 5.1.1 <customer@example.com>: Recipient address rejected"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,12 +15,17 @@ from imapclient.exceptions import (  # type: ignore[import-untyped]
     IMAPClientError,
     LoginError,
 )
+from typing_extensions import override
 
 from channels.email.emulator.boxes import INBOX
-from channels.email.emulator.faults import Fault
+from channels.email.emulator.faults import Fault, Faults
 from channels.email.emulator.imap.sets import spans, within
 from channels.email.emulator.imap.wire import BadCommandError
 from channels.email.emulator.letters import File
+from channels.email.ways.account import Account
+from channels.email.ways.wire import Wire
+from gateway.engine.kinds import Millis
+from gateway.values import Secret
 from tests.unit.email.server.conftest import ADA, SUPPORT, Post, draft
 
 ODD = (
@@ -133,6 +139,40 @@ async def test_a_waiting_client_hears_of_mail_and_of_what_others_do(post: Post) 
         await post.by_imap(move)
     assert waiting.result()[0] == (3, b"EXISTS")
     assert (1, b"EXPUNGE") in waiting.result()
+
+
+class JustBefore(Faults):
+    """A mail comes between a command and its answer."""
+
+    step: str
+    come: Callable[[], object]
+
+    @override
+    def take(self, step: str) -> Fault | None:
+        if step == self.step:
+            self.come()
+        return super().take(step)
+
+
+async def test_mail_that_is_told_in_one_breath_with_the_waiting_is_heard(post: Post) -> None:
+    faults = post.server.faults = JustBefore()
+    faults.step = "imap:IDLE"
+    faults.come = lambda: post.support.inbox.add(draft().raw(), Millis(0))
+    login = Secret(post.support.password)
+    account = Account(
+        host=post.server.host, port=post.server.ports.imap, tls=False, user=SUPPORT, password=login
+    )
+    wire = Wire(account, 2, 5, None)
+
+    def heard() -> str:
+        wire.open(())
+        assert wire.listed(Millis(0)) == []
+        return wire.idle()
+
+    try:
+        assert await asyncio.to_thread(heard) == "new"
+    finally:
+        await asyncio.to_thread(wire.close)
 
 
 async def test_numbers_stay_while_a_client_speaks_in_them(post: Post) -> None:

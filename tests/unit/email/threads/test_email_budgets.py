@@ -27,6 +27,12 @@ def test_who_may_be_anybody_spends_nothing_of_anybody() -> None:
     assert not keys("ada@cust.example", vouched=False) & keys("ada@cust.example")
 
 
+def test_strangers_of_whatever_names_have_one_budget_together() -> None:
+    strangers = keys("ada@cust.example", vouched=False), keys("bo@other.example", vouched=False)
+    (shared,) = strangers[0] & strangers[1]
+    assert shared not in keys("ada@cust.example")
+
+
 def test_who_goes_on_isnt_held_for_others_of_the_same_provider() -> None:
     assert not [key for key in keys("ada@cust.example", begins=False) if ":domain:" in key]
 

@@ -15,9 +15,11 @@ from channels.email.ingress import Hooks, Ingress
 from channels.email.mail import RawMail
 from channels.email.ways.forms import fields
 from channels.email.ways.getting import Got, getter
+from channels.email.ways.once import Once, once
 from channels.email.ways.taking import MAX_MAIL, capped
 from gateway.engine.kinds import JsonObject
-from gateway.engine.limits import SYSTEM_WAITS
+from gateway.engine.limits import SYSTEM_CLOCK, SYSTEM_WAITS
+from gateway.stores import open_store
 from gateway.values import Secret
 from tests.unit.email.ways import providers as p
 from tests.unit.email.ways.taker import Taker
@@ -52,9 +54,16 @@ async def send(ingress: Ingress, path: str, headers: Mapping[str, str], body: by
     return await route.handler(p.request(path, headers, body))
 
 
-def started(take: Taker, world: World | None = None, hooks: Hooks = ALL) -> Ingress:
+async def any_mail(proof: str, raw: bytes) -> bool:
+    """As it is in a store that has seen nothing."""
+    return True
+
+
+def started(
+    take: Taker, world: World | None = None, hooks: Hooks = ALL, once: Once = any_mail
+) -> Ingress:
     ingress = Ingress(hooks)
-    ingress.begin(take, (world or World()).get)
+    ingress.begin(take, (world or World()).get, once)
     return ingress
 
 
@@ -175,6 +184,20 @@ async def test_whoever_isnt_let_in_learns_so_and_is_counted(provider: str) -> No
     assert reply.status == 401
     assert take.mails == []
     assert sum(ingress.refused.values()) == 1
+
+
+async def test_a_proof_that_covers_no_mail_is_good_for_one() -> None:
+    """Whatever became of that one: it may have been refused, or not answered."""
+    store, take = open_store("memory://"), Taker(lambda _name, _times: "quarantine")
+    await store.open()
+    ingress = started(take, once=once(store.ledger, SYSTEM_CLOCK))
+    for raw, status in ((p.RAW, 200), (p.RAW, 200), (b"Subject: two\r\n\r\n", 401), (p.RAW, 200)):
+        kind, body = p.form({**p.mailgun(), "body-mime": raw})
+        reply = await send(ingress, "/mailgun/mime", {"content-type": kind}, body)
+        assert reply.status == status
+    assert ingress.refused == {"mailgun:replayed": 1}
+    assert {one.raw for one in take.mails} == {p.RAW}
+    await store.close()
 
 
 async def test_only_providers_with_a_secret_have_a_route() -> None:

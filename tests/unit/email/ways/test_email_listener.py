@@ -15,7 +15,7 @@ from channels.email.ways.listener import Listener, ours
 from channels.email.ways.taking import MAX_MAIL, Take, Taken
 from gateway.engine.errors import ConfigError
 from gateway.engine.limits import SYSTEM_CLOCK
-from tests.unit.email.ways.taker import Taker, letter
+from tests.unit.email.ways.taker import Taker, letter, subject
 
 T = TypeVar("T")
 OURS = frozenset({"support@shop.example", "sales@shop.example"})
@@ -116,6 +116,27 @@ async def test_lmtp_answers_for_each_recipient(raw: bytes, answer: bytes) -> Non
             listener, lambda line: ends(line, raw, "support@shop.example", "sales@shop.example")
         )
     assert said == [answer, answer]
+
+
+NO_ENDS = (b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r\n.\n", b"\r\n.\r", b"\r.\r\n", b"\r\n\0.\r\n")
+SECOND = b"MAIL FROM:<x@evil.example>\r\nRCPT TO:<sales@shop.example>\r\nDATA\r\n" + letter("two")
+
+
+async def test_what_only_looks_like_the_end_of_a_mail_begins_no_second_one() -> None:
+    """SMTP smuggling: text for the server that handed it over."""
+    take = Taker()
+
+    def smuggle(line: smtplib.SMTP) -> None:
+        for end in NO_ENDS:
+            raw = letter("one") + end + SECOND
+            assert ends(line, raw, "support@shop.example") == [b"250"], end
+
+    async with listening(take) as listener:
+        await talk(listener, smuggle)
+    assert [(mail.envelope_from, subject(mail.raw)) for mail in take.mails] == [
+        ("ada@example.com", "one")
+    ] * len(NO_ENDS)
+    assert all(mail.raw.endswith(letter("two") + b"\r\n") for mail in take.mails)
 
 
 async def test_while_the_store_is_away_it_is_to_come_again() -> None:
