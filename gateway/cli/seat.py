@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 from gateway.cli.desk import Desk
+from gateway.cli.dotenv import DOTENV
 from gateway.cli.out import Out
 from gateway.cli.portal import Portal
 from gateway.config import Settings
@@ -16,7 +16,7 @@ from gateway.config import Settings
 def settings(out: Out) -> Settings:
     """The settings of a command. Like every command but ``serve``, it reads ``.env``: whoever types
     here works in a project, and ``config show --origin`` says what came from it."""
-    loaded = Settings.load(dotenv=Path(".env"))
+    loaded = Settings.load(dotenv=DOTENV)
     quieten(out, loaded.secrets)
     return loaded
 

@@ -43,7 +43,7 @@ class Api:
     chat_path: str = "/message"
     registry: Registry = field(default_factory=Registry)
     schedules: Book | None = None
-    """Those of ``agent``; an application that mounts an agent has none."""
+    """Those of ``agent`` that this host runs."""
     metrics: Metrics = field(default_factory=Metrics)
     heartbeat: float = 15.0
     """Seconds between comments on a silent stream."""

@@ -98,7 +98,8 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
             local=how.welcome is not None,
             clock=how.clock,
         ) as host:
-            idle = idle_settings(settings, host.loaded.channels)
+            lent = how.furnish is not None
+            idle = idle_settings(settings, host.loaded.channels, lent=lent)
             for told in (*idle, *host.loaded.warnings):
                 log.warning("%s", told)
             for name in host.loaded.channels:
@@ -123,9 +124,11 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
     return 0
 
 
-def idle_settings(settings: Settings, channels: Collection[str] = ()) -> list[str]:
+def idle_settings(
+    settings: Settings, channels: Collection[str] = (), *, lent: bool = False
+) -> list[str]:
     """One warning for each setting that is set and does nothing here: whoever set it counts on it.
-    ``channels`` are those that the agent has."""
+    ``channels`` are those that the agent has. ``lent``: what has no origin, a playground set."""
     unset = Settings()
     told: list[str] = []
     for row in ROWS:
@@ -133,7 +136,7 @@ def idle_settings(settings: Settings, channels: Collection[str] = ()) -> list[st
         if channel not in CHANNEL_NEEDS or channel in channels:
             continue
         value = getattr(settings, row.field)
-        if row.field in settings.origins or value != getattr(unset, row.field):
+        if row.field in settings.origins or (not lent and value != getattr(unset, row.field)):
             told.append(f"{row.env} is set, but {_no_channel(channel)}")
     return told
 

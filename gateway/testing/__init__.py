@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gateway.engine.errors import InvalidInputError, ResumeAuthorizationError
     from gateway.testing.agents import AgentUnderTest, Turn
+    from gateway.testing.inbox import Letters, MailUnderTest
     from gateway.testing.scripted import script
     from gateway.testing.time import FakeClock
     from gateway.testing.workspace import SlackUnderTest, Thread
@@ -19,6 +20,8 @@ __all__ = [
     "AgentUnderTest",
     "FakeClock",
     "InvalidInputError",
+    "Letters",
+    "MailUnderTest",
     "ResumeAuthorizationError",
     "SlackUnderTest",
     "Thread",
@@ -30,6 +33,8 @@ _HOMES = {
     "AgentUnderTest": "gateway.testing.agents",
     "FakeClock": "gateway.testing.time",
     "InvalidInputError": "gateway.engine.errors",
+    "Letters": "gateway.testing.inbox",
+    "MailUnderTest": "gateway.testing.inbox",
     "ResumeAuthorizationError": "gateway.engine.errors",
     "SlackUnderTest": "gateway.testing.workspace",
     "Thread": "gateway.testing.workspace",

@@ -16,15 +16,16 @@ from channels.email.emulator.server import MailServer
 __all__ = ["Away", "Bounce", "Draft", "Fault", "File", "MailServer", "reply", "settings_for"]
 
 
-def settings_for(server: MailServer, address: str) -> Mapping[str, str]:
-    """What a gateway is told to read and answer this mailbox. Raises ``KeyError`` for one that isn't there."""
+def settings_for(server: MailServer, address: str, *, imap: int = 0) -> Mapping[str, str]:
+    """What a gateway is told to read and answer this mailbox. ``imap`` is the port of another server of this
+    machine, where the mailbox has the same password. Raises ``KeyError`` for one that isn't there."""
     account = server.accounts.find(address)
     if account is None:
         raise KeyError(f"{address} has no mailbox here")
     login = f"{quote(account.address, safe='')}:{quote(account.password, safe='')}@{server.host}"
     return {
         "EMAIL_ADDRESS": account.address,
-        "EMAIL_IMAP_URL": f"imap://{login}:{server.ports.imap}/INBOX",
+        "EMAIL_IMAP_URL": f"imap://{login}:{imap or server.ports.imap}/INBOX",
         "EMAIL_SMTP_URL": f"smtp://{login}:{server.ports.submission}",
         "EMAIL_AUTHSERV_ID": server.border.id,
         "EMAIL_BORDER_HOST": server.border.id,

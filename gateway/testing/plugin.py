@@ -1,14 +1,14 @@
 """Fixtures for tests of an agent; pytest finds them by itself, and nothing runs unless a test names one.
 
-``agent`` is the agent directory, ``clock`` its time, ``slack`` a workspace that it is in. What they are made
-from is a fixture each, to be replaced in ``conftest.py``.
+``agent`` is the agent directory, ``clock`` its time, ``slack`` a workspace that it is in, ``mail`` an inbox that
+it answers. What they are made from is a fixture each, to be replaced in ``conftest.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     import asyncio
 
     from gateway.testing.agents import AgentUnderTest
+    from gateway.testing.inbox import MailUnderTest
     from gateway.testing.time import FakeClock
     from gateway.testing.workspace import SlackUnderTest
+
+BESIDE = ("slack", "mail")
+"""Fixtures that an agent is set up to use where a test names them."""
 
 
 @pytest.fixture
@@ -69,6 +73,17 @@ def slack(agent_loop: asyncio.Runner, clock: FakeClock) -> Generator[SlackUnderT
 
 
 @pytest.fixture
+def mail(agent_loop: asyncio.Runner, clock: FakeClock) -> Generator[MailUnderTest]:
+    from gateway.testing.inbox import MailUnderTest
+    from gateway.testing.mail import MailServer
+
+    server = MailServer(now=clock.now)
+    agent_loop.run(server.start())
+    yield MailUnderTest(server, agent_loop)
+    agent_loop.run(server.stop())
+
+
+@pytest.fixture
 def agent(  # noqa: PLR0913, PLR0917 - each is a fixture, to be replaced on its own
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -79,21 +94,19 @@ def agent(  # noqa: PLR0913, PLR0917 - each is a fixture, to be replaced on its 
     clock: FakeClock,
 ) -> Generator[AgentUnderTest]:
     from gateway.testing.agents import AgentUnderTest
+    from gateway.testing.beside import Beside
 
-    workspace: SlackUnderTest | None = None
-    settings: Mapping[str, str] = {}
-    if "slack" in request.fixturenames:
-        workspace = cast("SlackUnderTest", request.getfixturevalue("slack"))
-        settings = workspace.play.settings
+    named = [request.getfixturevalue(one) for one in BESIDE if one in request.fixturenames]
+    beside = [one for one in named if isinstance(one, Beside)]
     running = AgentUnderTest(
         agent_directory,
         tmp_path / ".gateway",
         loop=agent_loop,
         clock=clock,
-        env={**settings, **agent_env},
+        env={name: value for one in beside for name, value in one.settings.items()} | agent_env,
         database=agent_database,
     )
-    if workspace is not None:
-        workspace.agent = running
+    for one in beside:
+        one.agent = running
     yield running
     running.close()

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+
+from typing_extensions import override
 
 from channels.slack.emulator.wire import objects
 from gateway.engine.kinds import Json
-from gateway.testing.agents import AgentUnderTest
+from gateway.testing.beside import Beside
 from gateway.testing.slack import Message, Person, Playground, Shown
 
-T = TypeVar("T")
 
-PATIENCE = 15.0
-
-
-class SlackUnderTest:
+class SlackUnderTest(Beside):
     """The fixture ``slack``: acme's channel ``#support``, where ada and the app june are. Others join it
     when they are first named. ``play`` is everything that stands behind it."""
 
     def __init__(self, play: Playground, loop: asyncio.Runner) -> None:
+        super().__init__(loop)
         self.play = play
-        self._loop = loop
-        self.agent: AgentUnderTest | None = None
+
+    @property
+    @override
+    def settings(self) -> Mapping[str, str]:
+        return self.play.settings
 
     def person(self, name: str) -> Person:
         person = self.play.acme.person(name)
@@ -57,27 +58,9 @@ class SlackUnderTest:
             app = self.play.slack.app().id
             self.until(lambda: self.play.slack.outlet.sockets.of(app) or None, "its connection")
 
-    def until(self, holds: Callable[[], T | None], what: str) -> T:
-        """Wait for something to be there. ``what`` says it for a test that fails."""
-        agent, found = self.agent, list[T]()
-
-        def look() -> bool:
-            seen = holds()
-            if seen is not None:
-                found.append(seen)
-            return seen is not None or (agent is not None and agent.store.dead)
-
-        async def wait() -> None:
-            await self.play.slack.until(look, PATIENCE)
-
-        try:
-            self.run(wait() if agent is None else agent.outlived(wait))
-        except TimeoutError:
-            raise AssertionError(f"{what} didn't come in {PATIENCE:.0f} s") from None
-        return found[-1]
-
-    def run(self, work: Coroutine[object, object, T]) -> T:
-        return self._loop.run(work)
+    @override
+    async def _wait(self, holds: Callable[[], bool], seconds: float) -> None:
+        await self.play.slack.until(holds, seconds)
 
 
 class Thread:

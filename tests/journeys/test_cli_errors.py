@@ -53,6 +53,15 @@ def test_each_mistake_has_its_line_and_its_code(
     assert says in ran.err
 
 
+def test_serve_says_what_stands_only_where_it_doesnt_look(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("GATEWAY_API_TOKEN=only-here-and-long-enough\n")
+    ran = shell.run("serve")
+    assert (ran.code, ran.out) == (3, "")
+    assert "stands in .env, which serve doesn't read" in ran.err
+    assert "fix: set -a; . ./.env; set +a; gateway serve" in ran.err
+    assert "only-here" not in ran.err
+
+
 def test_with_json_an_error_is_json_too(shell: Shell) -> None:
     ran = shell.run("--json", "turns", "show", "nope")
     assert ran.out == ""

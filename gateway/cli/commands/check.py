@@ -17,6 +17,7 @@ from gateway.definition import DefinitionError, Loaded, Problem, load_agent
 from gateway.engine.errors import ConfigError
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count
+from gateway.needs import STAND_INS
 from gateway.values import needed
 
 
@@ -69,11 +70,13 @@ def _made(loaded: Loaded, chosen: Settings) -> tuple[tuple[Problem, ...], tuple[
     made: dict[str, Channel] = {}
     notes: list[Problem] = []
     for name, factory in loaded.channels.items():
+        environ = chosen.environ
         if missing := chosen.missing(name):
             off = Problem(factory.place, None, "is off", f"set {needed(missing)}")
             notes.append(off)
+            environ = {**STAND_INS.get(name, {}), **{k: v for k, v in environ.items() if v}}
         try:
-            made[name] = factory(chosen.environ)
+            made[name] = factory(environ)
         except DefinitionError as error:
             errors += error.problems
         except ConfigError as error:

@@ -6,11 +6,11 @@ import asyncio
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 
 import click
 
 from gateway.cli.base import Group, pass_out
+from gateway.cli.dotenv import DOTENV
 from gateway.cli.out import Out
 from gateway.cli.problem import Problem
 from gateway.config import Settings
@@ -22,16 +22,22 @@ def fakes() -> None:
 
 
 @fakes.command("start")
-@click.argument("service", type=click.Choice(["model", "slack"]))
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="A free one by default.")
+@click.argument("service", type=click.Choice(["model", "slack", "mail"]))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="A free one by default; of mail, IMAP's.",
+)
 @click.option("--events", metavar="URL", help="Where slack sends events; a socket by default.")
 @pass_out
 def start(out: Out, service: str, port: int, events: str | None) -> None:
     """Run a stand-in until Ctrl-C.
 
     ``model`` is a model API that answers by itself and refuses what the real one refuses.
-    ``slack`` is a workspace with ada in it and the app june, which people and apps can talk in. What
-    uses it has to keep its data in a database of its own: DATABASE_URL, as it says.
+    ``slack`` is a workspace with ada in it and the app june, which people and apps can talk in.
+    ``mail`` is a mail server with an inbox, support@shop.example, and ada@cust.example, who writes to it.
+    What uses one of these has to keep its data in a database of its own: DATABASE_URL, as it says.
     """
     if events is not None and service != "slack":
         raise Problem(
@@ -41,10 +47,13 @@ def start(out: Out, service: str, port: int, events: str | None) -> None:
             exit_code=2,
         )
     try:
-        if service == "slack":
-            asyncio.run(_slack(out, port, events))
-        else:
-            asyncio.run(_model(out, port))
+        match service:
+            case "slack":
+                asyncio.run(_slack(out, port, events))
+            case "mail":
+                asyncio.run(_mail(out, port))
+            case _:
+                asyncio.run(_model(out, port))
     except OSError as error:
         raise Problem(
             "port",
@@ -75,7 +84,7 @@ async def _slack(out: Out, port: int, events: str | None) -> None:
     from gateway.testing.slack import SlackEmulator, furnish
 
     stop = _told_to_stop()
-    settings = own_settings(Settings.load(dotenv=Path(".env")))
+    settings = own_settings(Settings.load(dotenv=DOTENV))
     async with SlackEmulator(port=port, beside=slack_secrets(settings)) as slack:
         slack.world.ids_after = fresh_ids()  # the database remembers what the last one sent
         await claim(settings)
@@ -104,6 +113,47 @@ async def _slack(out: Out, port: int, events: str | None) -> None:
             )
             out.say(f"    curl -H 'Authorization: Bearer {slack.control_secret}' \\")
             out.say(f"      -d '{said}' {slack.url}/_control/say")
+        out.stdout.flush()
+        await stop.wait()
+
+
+async def _mail(out: Out, port: int) -> None:
+    from channels.email.emulator.server import MailServer, Ports
+    from gateway.playground.database import claim
+    from gateway.playground.keys import own_key
+    from gateway.playground.mail.office import ADA, SUPPORT, furnish_mail
+    from gateway.playground.running import KEYS, mail_secrets, own_settings
+
+    stop = _told_to_stop()
+    settings = own_settings(Settings.load(dotenv=DOTENV))
+    async with MailServer(ports=Ports(imap=port), beside=mail_secrets(settings)) as post:
+        await claim(settings)
+        office = furnish_mail(post)
+        key = (
+            {} if settings.secret_keys else {KEYS: await asyncio.to_thread(own_key, settings.state)}
+        )
+        use = {**office.settings, **key, "DATABASE_URL": settings.database_url}
+        world, ada = f"smtp://{post.host}:{post.ports.mx}", post.user(ADA.address)
+        hers = {
+            "address": ada.address,
+            "password": ada.password,
+            "imap": f"imap://{post.host}:{post.ports.imap}/INBOX",
+            "smtp": f"smtp://{post.host}:{post.ports.submission}",
+        }
+        if out.json:
+            out.record({"service": "mail", "settings": {**use}, "world": world, "ada": {**hers}})
+        else:
+            out.say(
+                ("✓ ", "green"), f"the mail server answers on {post.host}: {SUPPORT} is its inbox"
+            )
+            _use(out, use, "gateway dev")
+            out.say(f"  To write to it as {ada.address}, and to read what comes:")
+            said = rf"From: {ada.address}\nTo: {SUPPORT}\nSubject: Hello\n\nhi\n"
+            out.say(f"    printf '{said}' |")
+            out.say(
+                f"      curl --crlf -sT - {world} --mail-from {ada.address} --mail-rcpt {SUPPORT}"
+            )
+            out.say(f"    curl -u {ada.address}:{ada.password} '{hers['imap']};MAILINDEX=1'")
         out.stdout.flush()
         await stop.wait()
 

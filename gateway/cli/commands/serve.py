@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from gateway.cli.base import Command, pass_out
+from gateway.cli.dotenv import DOTENV, TAKE_OVER, left_alone
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished, Problem
-from gateway.config import Settings
+from gateway.config import Settings, only_in
 
 if TYPE_CHECKING:
     from gateway.host.serving import Serving
 
+log = logging.getLogger("gateway.host")
 Run: TypeAlias = "Callable[[Settings, Serving], Coroutine[object, object, int]]"
 
 
@@ -29,20 +31,22 @@ Run: TypeAlias = "Callable[[Settings, Serving], Coroutine[object, object, int]]"
 def serve(out: Out, host: str | None, port: int | None) -> None:
     """Serve the agent over HTTP. SIGTERM drains: running steps finish, the next start goes on.
 
-    Needs GATEWAY_API_TOKEN. Reads no ``.env``: that is for development.
+    Needs GATEWAY_API_TOKEN. Reads no ``.env``: that is for development. It says which settings stand only
+    there.
     """
-    settings = Settings.load()
+    settings, unread = Settings.load(), only_in(DOTENV)
     if problems := settings.serve_problems():
+        there = "GATEWAY_API_TOKEN" in unread
         raise Problem(
             "config",
-            problems[0],
-            fix="export GATEWAY_API_TOKEN=$(openssl rand -hex 24)",
+            f"{problems[0]}; it stands in .env, which serve doesn't read" if there else problems[0],
+            fix=TAKE_OVER if there else "export GATEWAY_API_TOKEN=$(openssl rand -hex 24)",
         )
     if host is not None:
         settings = replace(settings, host=host)
     if port is not None:
         settings = replace(settings, port=port)
-    host_until_told(out, settings)
+    host_until_told(out, settings, warning=left_alone(unread))
 
 
 def host_until_told(
@@ -52,6 +56,7 @@ def host_until_told(
     local: bool = False,
     run: Run | None = None,
     page: str = "",
+    warning: str = "",
 ) -> None:
     """Run a host with these settings until a signal ends it. ``local``: its pages are for this machine
     alone, a link into them is told, and the agent is reloaded when its files change. ``run`` serves
@@ -66,6 +71,8 @@ def host_until_told(
         secrets=settings.secrets,
         stream=out.stderr,
     )
+    if warning:
+        log.warning("%s", warning)
 
     def ready(url: str) -> None:
         if out.json:
@@ -74,6 +81,7 @@ def host_until_told(
             out.say(("✓ ", "green"), f"gateway serves on {url}")
         if page and not out.json:
             out.say(f"  talk to it in its own Slack: {url}{page}")
+            out.say(f"  write to its support inbox: {url}{page}/mail")
             out.say("  or from another terminal: gateway chat")
         out.stdout.flush()
 

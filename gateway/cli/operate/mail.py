@@ -38,7 +38,7 @@ def mail() -> None:
 
 
 @mail.command("list")
-@click.option("--held", is_flag=True, help="Only what waits for an operator.")
+@click.option("--held", is_flag=True, help="Only what is held for an operator.")
 @LIMIT
 @pass_out
 def list_mail(out: Out, held: bool, limit: int) -> None:
@@ -60,7 +60,9 @@ def list_mail(out: Out, held: bool, limit: int) -> None:
         ]
 
     columns = ("EVENT", "VERDICT", "RULE", "FROM", "KNOWN", "SUBJECT", "CAME")
-    none = "no mail waits for an operator." if held else "no mail came in yet."
+    none = "no mail came in yet. Whether it can: gateway doctor email --online"
+    if held:
+        none = "no mail is held for an operator."
     if listing(out, found, columns, cells, empty=none):
         cut(out, found, limit)
         if held:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from gateway.cli.base import Command, pass_out
-from gateway.cli.commands.common import LIMIT, SEARCHED, called, cut, now
+from gateway.cli.commands.common import LIMIT, SEARCHED, called, cut, find_turn, now
 from gateway.cli.desk import Desk
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
 from gateway.cli.timeline import text_of, whole
+from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count
 from gateway.intake.rules import meaning
@@ -40,6 +41,14 @@ def why(out: Out, what: str, every: bool, limit: int) -> None:
     with at_desk(out) as (portal, desk):
         found = portal.call(verdicts_of(desk, what, limit, every=every))
         where = desk.where
+        turn = "" if found else portal.call(_turn(desk, what))
+    if turn:
+        raise Problem(
+            "not_found",
+            f"{what} is the turn {turn}, and no event began it",
+            fix=f"gateway turns show {turn}",
+            status=404,
+        )
     if not found:
         raise Problem(
             "not_found",
@@ -72,6 +81,14 @@ async def verdicts_of(
     latest = await desk.verdicts(limit=SEARCHED)
     found = [row for row in latest if _means(row, what)]
     return _said(found, every or any(_begins(row, what) for row in found))[:limit]
+
+
+async def _turn(desk: Desk, what: str) -> str:
+    """The turn that is named so, though nothing that came in began it: a schedule did, or a program."""
+    try:
+        return text_of((await find_turn(desk, what)).get("turn_id"))
+    except (Problem, GatewayError):
+        return ""
 
 
 def _said(rows: list[JsonObject], every: bool) -> list[JsonObject]:

@@ -23,7 +23,20 @@ from gateway.definition.schedules import Place, check, near_zone
 from gateway.definition.skills import TOOL as READ_SKILL
 from gateway.values import needed
 
-CHANNELS = ("slack",)
+CHANNELS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "slack": (
+        (
+            "gateway dev  # talk to it in a Slack of its own, without an account",
+            "gateway slack manifest > manifest.yml  # for a workspace: make an app of it",
+        ),
+        ("gateway doctor slack",),
+    ),
+    "email": (
+        ("gateway dev  # write to it from mailboxes of its own, without an account",),
+        ("gateway doctor email --online  # docs/howto/email.md has it step by step",),
+    ),
+}
+"""What comes next, before and after its settings are set."""
 
 
 @click.group(cls=Group, short_help="Add a tool, a schedule or a channel.")
@@ -105,10 +118,10 @@ def schedule(out: Out, name: str, cron: str, timezone: str, target: str | None) 
 
 
 @add.command(cls=Command, short_help="Add a channel.")
-@click.argument("name", type=click.Choice(CHANNELS))
+@click.argument("name", type=click.Choice([*CHANNELS]))
 @pass_out
 def channel(out: Out, name: str) -> None:
-    """Let the agent be talked to by way of NAME, and test it on the emulator."""
+    """Let the agent be talked to by way of NAME, and test it on an emulator."""
     agent = _agent(out)
     templates = {
         agent / "channels" / f"{name}.py": f"channel_{name}.py",
@@ -116,6 +129,7 @@ def channel(out: Out, name: str) -> None:
         agent.parent / "tests" / f"test_{name}.py": f"test_{name}.py",
     }
     lacking = needed(settings(out).missing(name))
+    before, after = CHANNELS[name]
     _make(
         out,
         templates,
@@ -123,10 +137,9 @@ def channel(out: Out, name: str) -> None:
         f"look at {agent}/channels/{name}.py, which may be all you need",
         [
             f"pytest tests/test_{name}.py",
-            "gateway dev  # talk to it in a Slack of its own, without an account",
-            "gateway slack manifest > manifest.yml  # for a workspace: make an app of it",
+            *before,
             *([f"set {lacking}"] if lacking else []),
-            "gateway doctor slack",
+            *after,
         ],
     )
 

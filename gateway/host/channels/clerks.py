@@ -6,6 +6,7 @@ the command line alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -27,6 +28,7 @@ MAIL = "email"
 """The channel whose mail it is."""
 LIST = "gateway mail list"
 MOST_ROWS = 600
+_MAIL_ITSELF = re.compile("mail-[0-9a-z]+")
 
 
 class NotHeldError(RequestError):
@@ -64,7 +66,9 @@ class Clerks:
         return [row for row in found if row.rule not in BY_ITSELF]
 
     async def all(self, limit: int) -> list[VerdictRow]:
-        return [*await self._ledger.verdicts(source=MAIL, limit=limit)]
+        """Mail, the latest first; what followed from one, such as a colleague's stop, is no mail."""
+        found = await self._ledger.verdicts(source=MAIL, limit=2 * limit)
+        return [row for row in found if _MAIL_ITSELF.fullmatch(row.event_id)][:limit]
 
     async def rows(self, limit: int, *, held: bool = False) -> list[JsonObject]:
         """Mail, the latest first, each with what its bytes say where they are kept."""

@@ -73,7 +73,7 @@ class Ways:
         return self._rooms[source]
 
     async def start(self) -> None:
-        if isinstance(self._runtime.sink, WakingSink):
+        if self._registry.channels and isinstance(self._runtime.sink, WakingSink):
             self._runtime.sink.wake = self._outbox.wake
         self._registry.works = bool(self._registry.channels)
         await self._lifecycle.start()

@@ -7,8 +7,11 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from imaplib import IMAP4
 from pathlib import Path
+from smtplib import SMTP
 from typing import Any, cast
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -82,6 +85,19 @@ async def test_slack_by_http_hands_out_a_signing_secret(tmp_path: Path) -> None:
     with started(Shell(tmp_path), "slack", "--events", "http://127.0.0.1:9/slack") as said:
         assert "SLACK_SIGNING_SECRET" in said["settings"]
         assert "SLACK_APP_TOKEN" not in said["settings"]
+
+
+@pytest.mark.slow
+def test_mail_is_a_server_that_is_written_to_and_read(tmp_path: Path) -> None:
+    with started(Shell(tmp_path), "mail") as said:
+        settings = said["settings"]
+        assert {"DATABASE_URL", "EMAIL_SMTP_URL", "GATEWAY_SECRET_KEYS"} <= {*settings}
+        world, inbox = urlsplit(str(said["world"])), urlsplit(str(settings["EMAIL_IMAP_URL"]))
+        with SMTP(str(world.hostname), world.port or 0) as line:
+            line.sendmail("ada@cust.example", settings["EMAIL_ADDRESS"], "Subject: Hi\n\nHello.\n")
+        with IMAP4(str(inbox.hostname), inbox.port or 0) as box:
+            box.login(unquote(inbox.username or ""), inbox.password or "")
+            assert box.select() == ("OK", [b"1"])
 
 
 async def test_the_model_answers(tmp_path: Path) -> None:

@@ -44,14 +44,15 @@ def test_everything_that_is_made_passes_its_tests(shop: Shell) -> None:
     shop.ok("add", "tool", "order_part", "--approval")
     shop.ok("add", "schedule", "morning_check", "--timezone", "Europe/Paris")
     shop.ok("add", "channel", "slack")
+    shop.ok("add", "channel", "email")
     shop.ok("add", "schedule", "evening", "--cron", "30 18 * * fri", "--target", "slack:C0123ABCD")
     evening = (shop.folder / "agent/schedules/evening.md").read_text()
     assert evening.startswith(
         '---\ncron: "30 18 * * fri"\ntimezone: UTC\ntarget: slack:C0123ABCD\n'
     )
     checked = shop.ok("check", "--strict")
-    assert "5 tools, 2 schedules, 1 channel" in checked.out
-    assert "12 passed" in its_own_tests(shop)
+    assert "5 tools, 2 schedules, 2 channels" in checked.out
+    assert "13 passed" in its_own_tests(shop)
 
 
 def test_inside_another_project_its_tests_stand_alone(tmp_path: Path) -> None:
@@ -123,6 +124,11 @@ def test_the_next_steps_are_said(shop: Shell) -> None:
     assert said.index("pytest tests/test_slack.py") < said.index("gateway slack manifest")
     assert "SLACK_BOT_TOKEN" in said
     assert "gateway dev" in said
+    said = shop.ok("add", "channel", "email").out
+    assert said.index("pytest tests/test_email.py") < said.index("set EMAIL_ADDRESS, either")
+    assert said.index("GATEWAY_SECRET_KEYS") < said.index("gateway doctor email --online")
+    assert "gateway dev" in said
+    refused(shop.run("add", "channel", "email"), 7, "agent/channels/email.py", "are there already")
     assert "gateway dev" in shop.ok("add", "schedule", "daily").out
 
 

@@ -16,6 +16,7 @@ from gateway.engine.kinds import Json, Speaker
 from gateway.testing import (
     AgentUnderTest,
     FakeClock,
+    MailUnderTest,
     ResumeAuthorizationError,
     SlackUnderTest,
     Turn,
@@ -241,12 +242,36 @@ class TestSlack:
     def test_what_never_comes_is_told_with_the_thread(
         self, agent: AgentUnderTest, slack: SlackUnderTest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("gateway.testing.workspace.PATIENCE", 0.5)
+        monkeypatch.setattr("gateway.testing.beside.PATIENCE", 0.5)
         agent.script(["Hello."])
         thread = slack.mention("hi")
         with pytest.raises(AssertionError, match=r"'Goodbye' didn't come") as failed:
             thread.until("Goodbye")
         assert "the thread:" in str(failed.value)
+
+
+class TestMail:
+    def test_a_refund_by_mail(self, agent: AgentUnderTest, mail: MailUnderTest) -> None:
+        thread = mail.write("please refund order 1042, it arrived broken")
+        thread.until("A colleague has to confirm this first.")
+        assert agent.turns()[0].approve(by="slack:T1:LEAD").status == "completed"
+        thread.until("Refunded $42.50")
+        assert len(thread.letters) == 2
+        thread.reply("Thank you!")
+        thread.until("You're welcome!")
+        assert len({turn.session for turn in agent.turns()}) == 1
+
+    def test_a_forger_is_held_and_the_failure_says_so(
+        self, agent: AgentUnderTest, mail: MailUnderTest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        thread = mail.write("where is order 1042?", dmarc="fail")
+        assert thread.verdict == "held (unattested)"
+        with pytest.raises(AssertionError, match="no letter to reply to yet"):
+            thread.reply("hello?")
+        monkeypatch.setattr("gateway.testing.beside.PATIENCE", 0.1)
+        with pytest.raises(AssertionError, match=r"the mail: held \(unattested\)"):
+            thread.until("Order 1042")
+        assert agent.turns() == []
 
 
 def test_who_runs_pytest_for_something_else_loads_nothing() -> None:

@@ -64,6 +64,7 @@ def asked(given: Asked | None) -> JsonObject | None:
         "reasons": reasons,
         "words": given.words,
         "hidden": given.hidden,
+        "since": given.since,
     }
 
 

@@ -21,6 +21,7 @@ REASONS = {
     "unknown": "Nobody can say whether it was sent",
     "bounced": "It came back",
     "refused": "The receiving side refuses it",
+    "taken_over": "A colleague speaks in the conversation",
     "cant_tell": "Nobody can say whether it arrived",
     "unwritable": "No letter can be made of it",
     "forgotten": "It was forgotten before it could be sent again",

@@ -29,6 +29,7 @@ async def home(seen: Seen) -> JsonObject:
     running = await store.list_turns(state="running", limit=MOST)
     queued = await store.list_turns(state="queued", limit=MOST)
     latest = await store.list_turns(limit=LATEST)
+    held = await api.clerks.held(MOST) if api.clerks.here else None
     schedules = await read_rows(seen)
     _, problems = readiness(api)
     troubled = [one for one in schedules if one["problem"]]
@@ -37,11 +38,12 @@ async def home(seen: Seen) -> JsonObject:
     down = [one for one in channels if one["tone"] == "bad"]
     recent: list[Json] = [seen.names.beside(turn_row(one)) for one in latest[:RECENT]]
     return {
-        "calm": not (waiting or dead or troubled or told or down),
+        "calm": not (waiting or dead or held or troubled or told or down),
         "problems": told,
         "approvals": len(waiting),
         "oldest_approval": waiting[0].request.created_at if waiting else None,
         "dead": len(dead),
+        "held": None if held is None else len(held),
         "troubled": len(troubled),
         "running": len(running),
         "queued": len(queued),

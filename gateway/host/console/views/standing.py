@@ -41,7 +41,7 @@ TURN = Standing(
 MAIL = Standing(
     tones={"accepted": "good", "queued": "busy", "held": "wait", "policy": "bad", "loop": "bad"},
     words={
-        "held": "waits for an operator",
+        "held": "held for an operator",
         "accepted": "let in",
         "queued": "let in, and waits",
         "automated_mail": "automated",

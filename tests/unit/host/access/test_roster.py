@@ -112,8 +112,8 @@ async def test_what_can_t_be_done_is_a_problem(name: str, body: object, code: st
         assert (told["code"], status) == (code, told["status"])
 
 
-async def test_a_reset_frees_who_was_locked_out() -> None:
-    async with door(tokens=(OWN,)) as at, at.browser() as browser:
+async def test_a_reset_frees_who_was_locked_out(where: str) -> None:
+    async with door(where, tokens=(OWN,)) as at, at.browser() as browser:
         await at.user("ada")
         for _ in range(5):
             await at.sign_in(browser, "ada", password="guess")

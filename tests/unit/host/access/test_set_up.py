@@ -55,8 +55,8 @@ async def test_a_link_is_used_by_the_first_who_finishes() -> None:
         assert "gateway users reset" in late.words
 
 
-async def test_two_who_finish_at_once_are_one_user() -> None:
-    async with door() as at, at.browser() as one, at.browser() as two:
+async def test_two_who_finish_at_once_are_one_user(where: str) -> None:
+    async with door(where) as at, at.browser() as one, at.browser() as two:
         link = await at.invite("ada")
         seen = await one.get(link), await two.get(link)
         forms: list[dict[str, str]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
 from typing_extensions import override
@@ -84,16 +85,18 @@ async def test_a_code_is_good_once_and_not_for_long() -> None:
         assert (await at.sign_in(two, "ada", code=f"{at.code('ada')[:3]} {at.code('ada')[3:]}")).to
 
 
-async def test_two_with_one_code_at_the_same_moment_are_one() -> None:
-    async with door() as at, at.browser() as one, at.browser() as two:
+async def test_two_with_one_code_at_the_same_moment_are_one(where: str) -> None:
+    async with door(where) as at, at.browser() as one, at.browser() as two:
         await at.user("ada")
         code = at.code("ada")
         found = await together(at.sign_in(one, "ada", code=code), at.sign_in(two, "ada", code=code))
         assert sorted(found) == [303, 403]
 
 
-async def test_a_recovery_code_replaces_the_phone_once(caplog: pytest.LogCaptureFixture) -> None:
-    async with door() as at, at.browser() as browser:
+async def test_a_recovery_code_replaces_the_phone_once(
+    where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with door(where) as at, at.browser() as browser:
         await at.user("ada")
         spoken = at.codes["ada"][3].upper().replace("-", " ")
         assert (await at.sign_in(browser, "ada", code=spoken)).status == 303
@@ -106,9 +109,9 @@ async def test_a_recovery_code_replaces_the_phone_once(caplog: pytest.LogCapture
 
 # -- brute force -----------------------------------------------------------------------------------
 async def test_five_failures_lock_the_user_for_a_quarter_of_an_hour(
-    caplog: pytest.LogCaptureFixture,
+    where: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with door() as at, at.browser() as browser, at.browser() as inside:
+    async with door(where) as at, at.browser() as browser, at.browser() as inside:
         await at.user("ada")
         await at.sign_in(inside, "ada")
         at.clock.tick(60)
@@ -201,8 +204,8 @@ async def test_a_hundred_at_once_are_counted_one_by_one() -> None:
         assert statuses.count(429) == 95
 
 
-async def test_failures_count_over_restarts_and_hosts(tmp_path: object) -> None:
-    store = f"sqlite:///{tmp_path}/june.db"
+async def test_failures_count_over_restarts_and_hosts(where: str, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/june.db" if where == "memory://" else where
     async with door(store) as at, at.browser() as browser:
         await at.user("ada")
         for _ in range(5):

@@ -109,8 +109,8 @@ async def test_who_comes_second_is_told_who_was_first() -> None:
         assert await record(desk, request) == ("denied", "console:ada", None)
 
 
-async def test_of_two_at_the_same_moment_one_decides() -> None:
-    async with office() as desk:
+async def test_of_two_at_the_same_moment_one_decides(where: str) -> None:
+    async with office(where) as desk:
         request = await asked(desk)
         people = [await desk.person(name) for name in ("ada", "lin", "kim")]
         async with asyncio.TaskGroup() as tasks:

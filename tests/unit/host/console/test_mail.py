@@ -63,8 +63,12 @@ async def test_a_held_mail_says_why_and_an_operator_lets_it_in(desk: Desk) -> No
     await here.write(forged, sender=FORGER, dmarc="fail")
     (held,) = await here.verdicts(1)
     page = await desk.operator.get("/console/mail")
-    assert "waits for an operator" in page.words
+    assert "held for an operator" in page.words
     assert f"Nobody vouches for it that {ADA} wrote this." in page.words
+    assert "(unattested)" in page.words
+    home = (await desk.viewer.get("/console")).words
+    assert "1 mail held" in home
+    assert "All is well" not in home
     assert "<b>Now</b>" not in page.raw
     assert (await desk.viewer.get("/console/mail")).raw.count("/admit") == 0
     found = await desk.viewer.json("/console/mail.json")
@@ -82,7 +86,7 @@ async def test_a_held_mail_says_why_and_an_operator_lets_it_in(desk: Desk) -> No
         return "let in" in (await desk.operator.get(one)).words
 
     await here.until(let_in)
-    assert "No mail waits." in (await desk.operator.get("/console/mail")).words
+    assert "No mail is held." in (await desk.operator.get("/console/mail")).words
     (entry,) = await here.host.runtime.store.list_audit(limit=5)
     assert entry.row.by == "console:eve"
 
@@ -118,6 +122,10 @@ async def test_a_session_that_a_colleague_took_over_is_handed_back(desk: Desk) -
     done = await desk.operator.press(page, str(path))
     assert done.status == 303
     assert "took this conversation over" not in (await desk.operator.get(done.to)).words
+    listed = cast(
+        "list[JsonObject]", (await desk.viewer.json("/console/mail.json?show=all"))["mail"]
+    )
+    assert [row["rule"] for row in listed] == ["colleague-answered", "direct"]
 
 
 async def test_a_bounce_names_the_recipient_and_the_status(desk: Desk) -> None:
@@ -127,3 +135,7 @@ async def test_a_bounce_names_the_recipient_and_the_status(desk: Desk) -> None:
     words = (await desk.viewer.get(f"/console/deliveries/{dead.id}")).words
     assert f"It came back: {ADA} refused it: 5.1.1" in words
     assert f"Place {ADA}" in words
+    assert (
+        "The same letter goes once more."
+        in (await desk.operator.get(f"/console/deliveries/{dead.id}")).words
+    )

@@ -12,6 +12,7 @@ from gateway.engine.records.companions import DeliveryOpened
 from gateway.host.app import make_app
 from gateway.host.console.views.deliveries import place
 from gateway.host.pages.render import LINKS, POLICY, Link
+from gateway.outbox.reference import reference_of
 from tests.support.http import connect, on_socket
 from tests.unit.host.console.office import Office, Person, office
 
@@ -260,6 +261,20 @@ async def test_an_unknown_address_is_a_page_with_the_navigation() -> None:
         assert (answer.status, answer.json["code"]) == (404, "not_found")
         stranger = await Person("nobody", "x" * 43, desk.gateway.client).get("/console/nothing")
         assert (stranger.status, "Approvals" in stranger.words) == (404, False)
+
+
+async def test_a_turn_is_found_by_the_reference_that_somebody_was_told() -> None:
+    async with office() as desk:
+        await desk.say("hello", "s1")
+        turn_id = str((await desk.say("fail", "s2"))["turn_id"])
+        ada = await desk.person("ada", "viewer")
+        for wanted in (reference_of(turn_id), turn_id, "S2", "FAIL"):
+            found = (await ada.json(f"/console/turns.json?find={wanted}"))["turns"]
+            assert isinstance(found, list)
+            assert [one["turn_id"] for one in found if isinstance(one, dict)] == [turn_id], wanted
+        nothing = await ada.get("/console/turns?find=%3Cb%3E")
+        assert "None of the latest turns has that." in nothing.words
+        assert "<b>" not in nothing.raw
 
 
 async def test_turns_are_in_the_navigation() -> None:
