@@ -365,10 +365,13 @@ def _dotenv(file: Path | None) -> dict[str, str]:
 
 
 def only_in(dotenv: Path) -> tuple[str, ...]:
-    """Variables that this file sets and the environment doesn't: ``serve`` runs without them. Blocks."""
-    return tuple(
-        name for name, value in _dotenv(dotenv).items() if value and name not in os.environ
-    )
+    """Variables that this file sets and the environment doesn't: ``serve`` runs without them, and
+    without a file that it can't read. Blocks."""
+    try:
+        found = _dotenv(dotenv)
+    except (OSError, UnicodeDecodeError):
+        return ()
+    return tuple(name for name, value in found.items() if value and name not in os.environ)
 
 
 def _list(names: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from channels.contract import Ignored, Inbound, Parsed, Verdict
-from channels.email.mailroom import Desk, Looked, Mailroom
+from channels.email.mailroom import TAKES_OVER, Desk, Looked, Mailroom
 from channels.email.parse import event_id
 from channels.email.threads import places
 from channels.email.threads.conversation import Conversation
@@ -18,7 +18,7 @@ PREFIX = event_id("")
 MOST_SUBJECT = 300
 MOST_TEXT = 100_000
 MOST_RESTING = 1_000
-"""Views that rest, the latest, among which those of a conversation are looked for."""
+"""Views that rest or are sent, the latest, among which those of a conversation are looked for."""
 
 
 class MailClerk:
@@ -71,12 +71,14 @@ class MailClerk:
         found = await self._room.book.find(conversation)
         if found is None:
             return None
-        talk = places.session(self._desk.mailbox, conversation)
-        await self.ledger.retry(revive_on=talk, now=now)
+        # First those that are being looked at: what is withheld only now would wait for nobody.
+        sending = await self.ledger.deliveries(state="sending", limit=MOST_RESTING)
         resting = await self.ledger.deliveries(state="resting", limit=MOST_RESTING)
-        turns = {row.turn for row in resting if row.session == found.session}
+        turns = {row.turn for row in (*sending, *resting) if row.session == found.session}
         if turns:
             await self.ledger.note([DeliveryMark(turn=turn, at=now) for turn in sorted(turns)])
+        talk = places.session(self._desk.mailbox, conversation)
+        await self.ledger.retry(revive_on=talk, now=now)
         return _told(found)
 
 
@@ -102,10 +104,10 @@ def _told(found: Conversation) -> JsonObject:
 def _judged(looked: Looked) -> tuple[str, str, str]:
     """The verdict that would be written, its rule, and why in words where the rule alone doesn't tell. A
     budget isn't spent, and so not asked."""
-    if looked.failed:
-        return "automated_mail", looked.failed, ""
+    if looked.bounce_rule:
+        return "automated_mail", looked.bounce_rule, ""
     if looked.colleague:
-        return "not_addressed", "colleague-answered", ""
+        return "not_addressed", TAKES_OVER, ""
     parsed = looked.parsed
     if isinstance(parsed, Ignored):
         return parsed.verdict, parsed.rule, parsed.reason
@@ -157,11 +159,11 @@ def _read(event: str, looked: Looked, *, whole: bool) -> JsonObject:
         "over": mail.over,
         "bounce": None,
     }
-    if (failed := looked.bounce) is not None:
+    if (report := looked.bounce) is not None:
         told["bounce"] = {
-            "recipient": failed.recipient,
-            "status": failed.status,
-            "action": failed.action,
-            "said": failed.said,
+            "recipient": report.recipient,
+            "status": report.status,
+            "action": report.action,
+            "said": report.said,
         }
     return told

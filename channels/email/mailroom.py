@@ -30,9 +30,8 @@ from channels.email.reading.beside import Beside
 from channels.email.reading.bounce import Bounce, bounce
 from channels.email.reading.reply import extract
 from channels.email.render import MARKER
-from channels.email.threads import places
+from channels.email.threads import bounces, places
 from channels.email.threads.book import Book
-from channels.email.threads.bounces import about, rule_of
 from channels.email.threads.cited import belongs, cited
 from channels.email.threads.contents import content_id, copy_id
 from channels.email.threads.conversation import Conversation, Hint, Joined, join
@@ -49,13 +48,14 @@ from gateway.intake.keys import claims
 from gateway.intake.rules import MEANING
 from gateway.log import wordless
 
-__all__ = ["Around", "Desk", "Looked", "Mailroom"]
+__all__ = ["TAKES_OVER", "Around", "Desk", "Looked", "Mailroom"]
 
 log = logging.getLogger("gateway.email")
 
 TRIES = 3
 """How often a mail is read that ends the process, or is taken where something breaks."""
 TAKES_OVER = "colleague-answered"
+"""The rule of a mail by which one of ours takes its conversation over."""
 MOST_HINTS = 24
 """Ids of a mail that are looked up, the newest first."""
 
@@ -100,15 +100,15 @@ class Around(Protocol):
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """A mail that is kept, as it is read and judged. ``bounce``: it tells of a mail of ours, and ``failed`` is
-    the rule by which that is taken. ``colleague``: one of ours answers in it, and takes the conversation over."""
+    """A mail that is kept, as it is read and judged. ``bounce``: it tells of a mail of ours, and ``bounce_rule``
+    is how that is taken. ``colleague``: one of ours answers in it, and takes the conversation over."""
 
     handed: RawMail
     opened: Opened
     joined: Joined
     parsed: Parsed
     bounce: Bounce | None = None
-    failed: str = ""
+    bounce_rule: str = ""
     colleague: bool = False
 
 
@@ -165,16 +165,17 @@ class Mailroom:
         except Exception as error:  # noqa: BLE001 - as its verdict says
             log.info("email: mail %s can't be read: %s", content, wordless(error))
             return None
-        failed = await asyncio.to_thread(bounce, handed.raw, opened.mail)
+        report = await asyncio.to_thread(bounce, handed.raw, opened.mail)
+        rule = "" if report is None else bounces.rule_of(report, await self._about(opened, report))
         joined = await self._joined(opened)
         return Looked(
             handed=handed,
             opened=opened,
             joined=joined,
             parsed=parse(opened, joined, self._desk.rules),
-            bounce=failed,
-            failed="" if failed is None else rule_of(failed, await self._about(opened, failed)),
-            colleague=failed is None and await self._of_colleague(opened, joined) is not None,
+            bounce=report,
+            bounce_rule=rule,
+            colleague=report is None and await self._of_colleague(opened, joined) is not None,
         )
 
     # -- one mail ------------------------------------------------------------------------------------
@@ -201,11 +202,11 @@ class Mailroom:
         if isinstance(found, str):
             await self._ctx.receive(_unread(content, self._desk.mailbox, found))
             return "quarantine"
-        opened, failed, ended = found
+        opened, report, ended = found
         # A link that decides has been read by others once it comes back to us.
         await Links(self._ledger).end(ended)
-        if failed is not None:
-            return await self._bounced(opened, failed)
+        if report is not None:
+            return await self._bounced(opened, report)
         joined = await self._joined(opened)
         if await self._answered_by_colleague(opened, joined):
             return "done"
@@ -224,14 +225,14 @@ class Mailroom:
             return "poison-mail"
         try:
             opened = await self._opened(handed, content)
-            failed = await asyncio.to_thread(bounce, handed.raw, opened.mail)
+            report = await asyncio.to_thread(bounce, handed.raw, opened.mail)
             ended = await asyncio.to_thread(brought_back, handed.raw, opened.mail.text)
         except Exception as error:  # noqa: BLE001 - one mail's fault must not stop the box
             log.error("email: mail %s can't be read: %s", content, wordless(error))  # noqa: TRY400
             return "unreadable-mail"
         if before:
             await self.shelf.readable(content)
-        return opened, failed, ended
+        return opened, report, ended
 
     async def _opened(self, handed: RawMail, content: str) -> Opened:
         signed = () if self._desk.signed is None else await self._desk.signed(handed.raw)
@@ -339,20 +340,20 @@ class Mailroom:
         return None if found is None or told.isdisjoint(found.people) else found
 
     # -- bounces -------------------------------------------------------------------------------------
-    async def _bounced(self, opened: Opened, failed: Bounce) -> Taken:
-        found = await self._about(opened, failed)
-        if found is not None and failed.failed:
-            told = f"bounced: {failed.recipient or 'the mailbox'} refused it: {failed.said}"
-            before = await self._ledger.fail(*found, told)
+    async def _bounced(self, opened: Opened, report: Bounce) -> Taken:
+        found = await self._about(opened, report)
+        if found is not None and report.failed:
+            why = f"bounced: {report.recipient or 'the mailbox'} refused it: {report.said}"
+            before = await self._ledger.fail(*found, why)
             if before in {"due", "sending"}:
                 return "again"  # another mail of the same answer is on its way
-        rule = rule_of(failed, found)
+        rule = bounces.rule_of(report, found)
         await self._ctx.receive(in_place_of(opened, "automated_mail", rule, MEANING[rule]))
         return "done"
 
-    async def _about(self, opened: Opened, failed: Bounce) -> tuple[int, int] | None:
+    async def _about(self, opened: Opened, report: Bounce) -> tuple[int, int] | None:
         desk = self._desk
-        return await about(self._ledger, desk.keys, desk.mailbox, failed, opened.named)
+        return await bounces.about(self._ledger, desk.keys, desk.mailbox, report, opened.named)
 
 
 def _cited(mail: Mail) -> list[str]:

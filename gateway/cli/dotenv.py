@@ -12,8 +12,8 @@ TAKE_OVER = "set -a; . ./.env; set +a; gateway serve"
 
 
 def left_alone(names: Sequence[str]) -> str:
-    """What ``serve`` runs without; nothing where nothing stands only there."""
+    """What ``serve`` runs without, for its log; empty for no names."""
+    if not names:
+        return ""
     told = ", ".join(names)
-    return (
-        f"serve doesn't read .env, where {told} stand; to run with it: {TAKE_OVER}" if told else ""
-    )
+    return f"serve doesn't read .env, which alone sets {told}; to run with it: {TAKE_OVER}"

@@ -25,7 +25,8 @@ else:
     _copiers: dict[type, object] = {}
 
     def replace(given: object, /, **changes: object) -> object:
-        """As ``dataclasses.replace``, at a quarter of its price for what ``struct`` made."""
+        """As ``dataclasses.replace``, at a quarter of its price for what ``struct`` made. Another
+        frozen dataclass can't be assigned to, and goes the slow way."""
         kind = type(given)
         copier = _copiers.get(kind)
         if copier is None:
@@ -41,7 +42,7 @@ else:
 
     def _copier(kind: type) -> object:
         """Spelled out field by field, as ``dataclass`` spells out ``__init__``: a loop over names
-        would take as long as ``__init__`` itself."""
+        would take as long as ``__init__`` itself. What ``__init__`` doesn't take begins anew."""
         lines = [
             f" made.{f.name} = " + (f"given.{f.name}" if f.init else repr(f.default))
             for f in fields(kind)

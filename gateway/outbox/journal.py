@@ -59,6 +59,11 @@ class RowJournal:
         return self._wanted
 
     @property
+    def marked(self) -> bool:
+        """Whether there was more to show by the time it was let go than was seen before."""
+        return self.settled is not None and self.settled.wanted > self._wanted
+
+    @property
     def recovered(self) -> bool:
         return self.delivery.recovered
 

@@ -133,6 +133,10 @@ class Sender:
                 look_at=back.look_at,
                 revive_on=back.revive_on,
             )
+            if back.revive_on is not None and journal.marked:
+                # What would bring it back may have come just before it was put down.
+                now = self._clock.now()
+                await self._runtime.store.ledger.retry(id=journal.delivery.id, now=now)
             if back.state == "dead" and journal.delivery.part.startswith(CARD):
                 # Who asked is to be told that the decision is asked for nowhere they see.
                 await self._note(DeliveryMark(turn=journal.delivery.turn, at=self._clock.now()))

@@ -102,11 +102,18 @@ async def open_playground(
         slack.world.ids_after = fresh_ids()  # the database remembers what the last one sent
         mine = own_settings(settings)
         await claim(mine)
-        office, letters = furnish(slack), furnish_mail(post)
-        key = {} if mine.secret_keys else {KEYS: await asyncio.to_thread(own_key, mine.state)}
-        async with inbox_as_chosen(post, SUPPORT, mail) as letters.dovecot:
-            told = {**office.settings, **letters.settings, **key}
-            yield Playground(office=office, mail=letters, settings=_with(mine, office, told))
+        office, mail_office = furnish(slack), furnish_mail(post)
+        key = await lent_key(mine)
+        async with inbox_as_chosen(post, SUPPORT, mail) as mail_office.dovecot:
+            told = {**office.settings, **mail_office.settings, **key}
+            yield Playground(office=office, mail=mail_office, settings=_with(mine, office, told))
+
+
+async def lent_key(settings: Settings) -> Mapping[str, str]:
+    """A key of the playground's own, unless one is set. Raises ``ConfigError``."""
+    if settings.secret_keys:
+        return {}
+    return {KEYS: await asyncio.to_thread(own_key, settings.state)}
 
 
 def _with(settings: Settings, office: Office, lent: Mapping[str, str]) -> Settings:

@@ -120,18 +120,15 @@ async def _slack(out: Out, port: int, events: str | None) -> None:
 async def _mail(out: Out, port: int) -> None:
     from channels.email.emulator.server import MailServer, Ports
     from gateway.playground.database import claim
-    from gateway.playground.keys import own_key
     from gateway.playground.mail.office import ADA, SUPPORT, furnish_mail
-    from gateway.playground.running import KEYS, mail_secrets, own_settings
+    from gateway.playground.running import lent_key, mail_secrets, own_settings
 
     stop = _told_to_stop()
     settings = own_settings(Settings.load(dotenv=DOTENV))
     async with MailServer(ports=Ports(imap=port), beside=mail_secrets(settings)) as post:
         await claim(settings)
         office = furnish_mail(post)
-        key = (
-            {} if settings.secret_keys else {KEYS: await asyncio.to_thread(own_key, settings.state)}
-        )
+        key = await lent_key(settings)
         use = {**office.settings, **key, "DATABASE_URL": settings.database_url}
         world, ada = f"smtp://{post.host}:{post.ports.mx}", post.user(ADA.address)
         hers = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gateway.engine.errors import InputExpired
-from gateway.engine.kinds import JsonObject
-from gateway.engine.steps.attempt import Attempt
+from gateway.engine.kinds import Effect, JsonObject
 from gateway.engine.steps.calls import Scenery
 from gateway.engine.steps.context import (
     RequestParts,
@@ -18,6 +19,8 @@ from gateway.engine.steps.results import (
 from gateway.engine.struct import replace
 
 GATE = "taint-gate"
+GATED: frozenset[Effect] = frozenset({"external", "money"})
+"""The effects that a person decides on then."""
 
 
 def gate(scenery: Scenery) -> Result | RequestParts | None:
@@ -25,9 +28,9 @@ def gate(scenery: Scenery) -> Result | RequestParts | None:
     in the conversation, what reaches outside or moves money needs a person first, whatever the
     tool's own rule says."""
     attempt, tool, scene = scenery.attempt, scenery.tool, scenery.scene
-    if not attempt.transcript.tainted or tool.effect not in {"external", "money"}:
+    if not attempt.transcript.tainted or tool.effect not in GATED:
         return None
-    answerers = tool.answerers or gate_policy(attempt)
+    answerers = tool.answerers or gate_policy(attempt.world.agent.approvals)
     if answerers is None:
         return Result.error(
             f"{tool.name} was not run: the conversation holds unverified content, and nobody is"
@@ -52,9 +55,8 @@ def gate(scenery: Scenery) -> Result | RequestParts | None:
     return None
 
 
-def gate_policy(attempt: Attempt) -> JsonObject | None:
+def gate_policy(approvals: Mapping[str, str]) -> JsonObject | None:
     """The configured answerer: the policy ``taint``, else the only policy there is."""
-    approvals = attempt.world.agent.approvals
     if "taint" in approvals:
         return {"policy": "taint"}
     named = {key.rpartition(":")[2] for key in approvals}

@@ -20,7 +20,7 @@ from gateway.engine.steps.context import RequestParts
 from gateway.engine.steps.parking import commit_park
 from gateway.engine.steps.results import Result, commit_result
 from gateway.engine.steps.signals import TurnFailure
-from gateway.engine.steps.taint import gate
+from gateway.engine.steps.taint import GATED, gate
 from gateway.engine.struct import struct
 from gateway.engine.tool import InvalidToolInput, Tool
 from gateway.engine.wire import message_row
@@ -130,7 +130,7 @@ def _parallel_batch(attempt: Attempt, waiting: Sequence[Owed]) -> list[Owed]:
         tool = attempt.tools.get(owed.call.name)
         if tool is None or not tool.parallel or owed.call.problem is not None:
             break
-        if attempt.transcript.tainted and tool.effect in {"external", "money"}:
+        if attempt.transcript.tainted and tool.effect in GATED:
             break
         batch.append(owed)
     return batch

@@ -151,9 +151,8 @@ class Clerks:
         return found
 
     async def hand_back(self, key: str) -> JsonObject:
+        """Also one that is the agent's: a letter may be left over from a time that ended halfway."""
         before = await self.conversation(key)
-        if not before["taken_over"]:
-            return {**before, "was": ""}
         found = await self._asked().hand_back(key)
         if found is None:
             raise _no_conversation(key)

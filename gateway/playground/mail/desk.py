@@ -153,9 +153,8 @@ def _goes_to(
         return [others[-1] if others else one_line(parsed(below.raw), "To")], [SUPPORT]
     if below.author == own:  # one's own: it goes where that went
         return [one_line(parsed(below.raw), "To")], ()
-    return draft.to, [
-        below.cc
-    ] if below.cc else ()  # "reply to all", where somebody else is in copy
+    # "Reply to all", where somebody else is in copy.
+    return draft.to, [below.cc] if below.cc else ()
 
 
 def _text(form: Form) -> str:

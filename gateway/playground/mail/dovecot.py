@@ -23,6 +23,7 @@ Choice: TypeAlias = Literal["auto", "embedded", "dovecot"]
 """Who has the support inbox. ``auto``: Dovecot, where it is installed and starts."""
 
 PATIENCE = 5.0
+"""Seconds for what is being put into it, at the end."""
 
 log = logging.getLogger("gateway.playground")
 

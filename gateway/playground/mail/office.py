@@ -127,7 +127,6 @@ class MailOffice:
             await self.dovecot.start()
 
     # -- people ------------------------------------------------------------------------------------
-
     def person(self, key: str | None) -> Correspondent:
         """The one of this name, or the customer."""
         return PEOPLE.get(key or "", ADA)

@@ -29,7 +29,7 @@ from gateway.stores.sqlite.rows import (
 )
 
 SIZES = (64, 32, 16, 8, 4, 3, 2, 1)
-"""Rows to a statement. Few sizes, so that each statement is prepared once and stays."""
+"""Rows to a statement, the most first. Few sizes, so that each statement is prepared once and stays."""
 
 
 class Refused(Exception):
@@ -159,13 +159,20 @@ class Batch:
             self._openings.rows.extend((row, turn.content))
 
     # -- writing -------------------------------------------------------------------------------
+    def check(self, cursor: sqlite3.Cursor) -> None:
+        """Whether all fences hold. Raises ``Refused``, as ``write`` would."""
+        try:
+            if self._fences:
+                self._check(cursor)
+        except Exception as exc:
+            raise Refused(exc) from exc
+
     def write(self, cursor: sqlite3.Cursor) -> None:
         """All of it. Raises ``Refused``; the transaction must be rolled back then."""
         if not self.sessions and not self._fences:
             return
+        self.check(cursor)
         try:
-            if self._fences:
-                self._check(cursor)
             for table in self._order:
                 if table.rows:
                     table.write(cursor)

@@ -172,6 +172,7 @@ class LocalPiece(WriterPiece):
         result: object = None
         error = self._blamed
         if error is None:
+            self._batch.check(cursor)  # found out later, a neighbour would have the tool run twice
             undo.mark()
             result, error = self._guard.run(self._call)
             if error is not None:

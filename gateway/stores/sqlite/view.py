@@ -21,7 +21,7 @@ from gateway.stores.sqlite.rows import (
 )
 from gateway.stores.sqlite.undo import Undo
 
-LOOK = SQL["look_at_session"]
+_LOOK = SQL["look_at_session"]
 
 
 def look(
@@ -29,14 +29,14 @@ def look(
 ) -> SessionView:
     """Read what the decision asked for, with what the group wrote of the session so far."""
     given = (lease, ref.agent, ref.key, ask.turn_id)
-    row = cursor.execute(LOOK, given).fetchone()
+    row = cursor.execute(_LOOK, given).fetchone()
     if row is not None and row[0] in batch.sessions:
         batch.write(cursor)
-        row = cursor.execute(LOOK, given).fetchone()
+        row = cursor.execute(_LOOK, given).fetchone()
     if row is None and ask.create:
         undo.mark()
         cursor.execute(SQL["create_session"], (ref.agent, ref.key))
-        row = cursor.execute(LOOK, given).fetchone()
+        row = cursor.execute(_LOOK, given).fetchone()
     if row is None:
         return SessionView(session=None)
     session, (has_open, known) = read_session(row), row[-2:]

@@ -90,7 +90,7 @@ async def test_a_bounce_counts_that_proves_which_letter_it_is_about(here: Office
         forged = report(returned, SUPPORT, ADA, Bounce(), by="mx.evil.example", at=at)
         told = await taken(here, forged)
         assert (told.verdict, told.rule) == ("automated_mail", "bounce-unproven")
-        assert (await looked(here, forged)).failed == "bounce-unproven"
+        assert (await looked(here, forged)).bounce_rule == "bounce-unproven"
     left = await here.ledger.delivery(row.id)
     assert left is not None
     assert (left.state, left.parts) == ("done", row.parts)

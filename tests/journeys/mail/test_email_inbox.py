@@ -11,6 +11,7 @@ import pytest
 from channels.email.emulator.letters import Draft, File
 from channels.email.emulator.notices import Away
 from channels.email.emulator.server import MailServer
+from channels.email.threads.book import Book
 from channels.email.threads.contents import content_id
 from channels.email.threads.places import mail as place_of
 from gateway.approvals.authorise import decide_as
@@ -243,6 +244,9 @@ async def test_what_waits_for_a_decision_isnt_told_behind_a_colleagues_back(here
     withheld = await here.delivery("dead")
     assert (withheld.error or "").startswith(f"taken_over: {LEAD} speaks")
     assert len(here.letters()) == 1
+    # A host that dies halfway through handing it back leaves the letter; the next who asks gets it sent.
+    book = Book(here.ledger, SUPPORT, here.host.runtime.clock)
+    await book.take_over(request.ref.key.rpartition(":")[2], "")
     await here.host.api.clerks.hand_back(request.ref.key)
     assert "42" in text_of(await here.letter(2))
     assert not await said()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import BY_ENV, ROWS, Settings, SettingsError
+from gateway.config import BY_ENV, ROWS, Settings, SettingsError, only_in
 from gateway.needs import CHANNEL_NEEDS
 from gateway.values import ApiToken, Secret, is_loopback
 
@@ -87,6 +87,13 @@ def test_every_problem_is_told_at_once_with_its_place(tmp_path: Path) -> None:
 
 def test_other_peoples_variables_are_left_alone(tmp_path: Path) -> None:
     assert load(tmp_path, SLACK_SOMETHING="x", PATH="/bin").environ["SLACK_SOMETHING"] == "x"
+
+
+def test_serve_does_without_a_dotenv_that_cant_be_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("GATEWAY_ONLY_HERE=1\n")
+    assert only_in(tmp_path / ".env") == ("GATEWAY_ONLY_HERE",)
+    (tmp_path / ".env").write_bytes(b"GATEWAY_ONLY_HERE=\xff\xfe\n")
+    assert only_in(tmp_path / ".env") == ()
 
 
 def test_a_broken_file_is_a_problem_not_a_crash(tmp_path: Path) -> None:

@@ -9,24 +9,14 @@ import pytest
 
 from gateway.engine.ports import SessionStore
 from gateway.stores.memory import MemoryStore
-from gateway.stores.postgres import PostgresStore
-from gateway.stores.sqlite import SqliteStore
+from tests.support.stores import EACH, opened
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=EACH)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SessionStore]:
     """Each of them, open and empty."""
-    made: SessionStore
-    match request.param:
-        case "memory":
-            made = MemoryStore()
-        case "sqlite":
-            made = SqliteStore(tmp_path / "june.db")
-        case _:
-            made = PostgresStore(request.getfixturevalue("postgres_url"))
-    await made.open()
-    yield made
-    await made.close()
+    async with opened(request, tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -250,6 +250,24 @@ async def test_a_dead_letter_says_why_and_comes_back_when_asked(store: SessionSt
         assert made.platform.at("s1") == ["re: hello"]
 
 
+async def test_what_brings_a_letter_back_while_it_is_put_down_isnt_missed(
+    memory: SessionStore,
+) -> None:
+    gone = True
+
+    async def fault(when: str, _: str) -> None:
+        nonlocal gone
+        if gone and when == "before":
+            gone = False
+            await made.mark("t1")
+            raise Undeliverable("taken_over", "a colleague speaks", "talk")
+
+    async with desk(memory, platform=Platform(fault=fault)) as made:
+        await made.start("hello", "t1")
+        await made.until("t1", "done")
+        assert made.platform.at("s1") == ["re: hello"]
+
+
 async def test_a_channels_own_fault_is_logged_by_its_class_and_tried_again(
     memory: SessionStore, caplog: pytest.LogCaptureFixture
 ) -> None:

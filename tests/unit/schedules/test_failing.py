@@ -8,35 +8,27 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from gateway.engine.agent import TurnError
 from gateway.engine.ports import SessionStore
 from gateway.outbox.reference import reference_of
+from gateway.schedules.fire import Room
 from gateway.stores.memory import MemoryStore
-from gateway.stores.postgres import PostgresStore
-from gateway.stores.sqlite import SqliteStore
+from tests.support.stores import EACH, opened
 from tests.unit.host.world import until
 from tests.unit.schedules.house import DIGEST, NINE, at, house
 
 TUESDAY = at("2026-12-01T09:00")
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=EACH)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SessionStore]:
     """Each of them, open and empty."""
-    made: SessionStore
-    match request.param:
-        case "memory":
-            made = MemoryStore()
-        case "sqlite":
-            made = SqliteStore(tmp_path / "june.db")
-        case _:
-            made = PostgresStore(request.getfixturevalue("postgres_url"))
-    await made.open()
-    yield made
-    await made.close()
+    async with opened(request, tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
@@ -134,6 +126,15 @@ async def test_a_channel_that_is_not_there_is_a_failure_until_it_is(memory: Sess
         state = await here.state()
         assert (state.problem, state.problem_at) == (None, None)
         await here.shows("you said: good morning")
+
+
+async def test_a_fault_of_ours_is_an_outcome_too(memory: SessionStore) -> None:
+    async with house(memory) as here:
+        await here.look()
+        here.leap_to(NINE)
+        here.book.room = cast("Room", None)
+        assert await here.look() == TUESDAY
+        assert await here.outcomes() == [("failed", "AttributeError")]
 
 
 async def test_where_no_turn_can_be_kept_the_outcome_is(memory: SessionStore) -> None:

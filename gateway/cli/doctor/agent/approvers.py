@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
+from gateway.engine.steps.taint import GATED, gate_policy
 
 POLICY = 'answerers={"policy": "refunds"}'
 
@@ -29,12 +30,12 @@ def by_mail(seen: Seen) -> Iterator[Finding]:
     if seen.defined is None or not seen.mail_mounted:
         return
     known = seen.defined.loaded.definition
-    if "taint" in known.approvals or len({one.rpartition(":")[2] for one in known.approvals}) == 1:
+    if gate_policy(known.approvals) is not None:
         return
     stopped = [
         name
         for name, tool in known.tools.items()
-        if tool.effect in {"external", "money"} and tool.answerers is None
+        if tool.effect in GATED and tool.answerers is None
     ]
     if stopped:
         yield warning(

@@ -6,8 +6,11 @@ import asyncio
 import time
 from pathlib import Path
 
-from gateway.engine.errors import InvalidInputError
+import pytest
+
+from gateway.engine.errors import InvalidInputError, StaleAttemptError
 from gateway.engine.records import Ask, Audit, LocalCall, Plan, SessionView, Writes
+from gateway.engine.struct import replace
 from gateway.stores.sqlite import SqliteStore
 from tests.conformance.store_kit import OTHER, REF, T0, accept, attempt, draft
 
@@ -49,5 +52,26 @@ async def test_a_tool_whose_end_is_refused_takes_no_accepted_turn_along(tmp_path
         assert isinstance(ended.result(), InvalidInputError)
         assert await store.turn(OTHER, "t2") is not None
         assert await store.turn(REF, "t2") is not None
+    finally:
+        await store.close()
+
+
+async def test_a_tool_runs_once_behind_a_neighbour_whose_fence_fell(tmp_path: Path) -> None:
+    store, ran = SqliteStore(tmp_path / "n.db"), list[int]()
+    await store.open()
+    try:
+        await accept(store)
+        await accept(store, OTHER)
+        fence, fallen = await attempt(store), await attempt(store, OTHER)
+        call = LocalCall("x", "t1", lambda _: ran.append(1), lambda _, __: Writes())
+
+        async def late() -> None:
+            with pytest.raises(StaleAttemptError):
+                await store.commit(replace(fallen, epoch=fallen.epoch - 1), Writes())
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(late())
+            group.create_task(store.run_local(fence, call))
+        assert ran == [1]
     finally:
         await store.close()
