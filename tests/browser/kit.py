@@ -43,6 +43,7 @@ __all__ = ["Browser", "axe", "browsing", "everywhere", "expect"]
 Scheme = Literal["light", "dark"]
 
 DESK, PHONE = 1280, 390
+_LOOKS: tuple[tuple[Scheme, int], ...] = (("light", DESK), ("dark", PHONE))
 HEIGHT = 900
 PATIENCE = 20_000
 """Milliseconds that something on a page may take to come about."""
@@ -165,15 +166,14 @@ async def browsing() -> AsyncGenerator[Browser, None]:
 
 # -- looking -------------------------------------------------------------------------------------------
 async def everywhere(page: Page) -> AsyncIterator[str]:
-    """The page as it stands, in a light and a dark look, at a desk and on a phone. On the phone nothing
+    """The page as it stands, light at a desk and dark on a phone: colours don't hang on the width. Nothing
     may have to be pushed sideways."""
-    for scheme in ("light", "dark"):
-        for width in (DESK, PHONE):
-            await page.emulate_media(color_scheme=scheme)
-            await page.set_viewport_size({"width": width, "height": HEIGHT})
-            wide = await page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, f"{page.url} is {wide} px wide on a screen of {width}"
-            yield f"{scheme}, {width} px"
+    for scheme, width in _LOOKS:
+        await page.emulate_media(color_scheme=scheme)
+        await page.set_viewport_size({"width": width, "height": HEIGHT})
+        wide = await page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{page.url} is {wide} px wide on a screen of {width}"
+        yield f"{scheme}, {width} px"
 
 
 @cache

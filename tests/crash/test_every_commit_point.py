@@ -158,7 +158,7 @@ async def test_a_crash_at_every_write_leaves_what_an_uninterrupted_run_leaves(
 
 
 @settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -65,6 +65,7 @@ async def test_killed_around_a_post_it_is_made_once(
     assert post.endswith("\tre: hello")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(90)
 async def test_killed_again_and_again_it_is_still_made_once(tmp_path: Path) -> None:
     for where in ("before", "before", "after", "journalled"):

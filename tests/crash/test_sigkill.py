@@ -129,7 +129,7 @@ async def play(folder: Path, seed: int, kills: int) -> None:
     await asyncio.to_thread(check, folder / "killed", left, calm, deaths)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 async def test_killed_at_random_it_leaves_what_an_undisturbed_process_leaves(
     tmp_path: Path, seed: int
 ) -> None:

@@ -171,6 +171,7 @@ async def own_the_socket(on: Pair, forget: bool) -> None:
     assert len(on.office.by_june(root)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on", [True], indirect=True)
 async def test_one_host_owns_the_socket_and_the_other_takes_it_over(on: Pair) -> None:
     await own_the_socket(on, forget=True)

@@ -29,6 +29,8 @@ from tests.unit.schedules.house import DIGEST, MONDAY, NINE, house
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(120)]
 
 PATIENCE = 60
+HELD = pytest.param("held", marks=pytest.mark.slow)
+"""Where the tick is held and nothing is written yet: for a sample, dying later says more."""
 SHORTLY_BEFORE = Millis(NINE - 2000)
 SOON_AFTER = Millis(NINE + 10_000)
 
@@ -150,7 +152,7 @@ async def left_in(url: str) -> Left:
         await store.close()
 
 
-@pytest.mark.parametrize("where", ["held", "committed"])
+@pytest.mark.parametrize("where", [HELD, "committed"])
 async def test_a_killed_process_and_the_next_one_make_one_digest(
     where: str, tmp_path: Path
 ) -> None:
@@ -169,7 +171,7 @@ def lapsing(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("where", ["held", "committed"])
+@pytest.mark.parametrize("where", [HELD, "committed"])
 async def test_one_of_two_hosts_dies_at_the_tick_and_the_other_sees_to_it(
     where: str, postgres_url: str, lapsing: psycopg.Connection[Any]
 ) -> None:
@@ -183,6 +185,7 @@ async def test_one_of_two_hosts_dies_at_the_tick_and_the_other_sees_to_it(
     assert await left_in(postgres_url) == (ONE, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 async def test_of_three_hosts_one_dies_just_before_and_there_is_one_digest(
     postgres_url: str,

@@ -289,7 +289,7 @@ def near_a_change() -> st.SearchStrategy[tuple[str, datetime]]:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     line=st.tuples(
         field(*BOUNDS[0]),
