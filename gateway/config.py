@@ -216,7 +216,7 @@ class _Loader:
         document, lines = self._document(toml)
         tables = document.pop("tokens", {})
         lent = self._file(document, lines, "" if toml is None else toml.name)
-        local = _dotenv(dotenv)
+        local = self._local(dotenv)
         self._variables(local, ".env")
         self._variables(self.environ, "environment")
         self.environ = {**lent, **local, **self.environ, **self.found}
@@ -240,6 +240,13 @@ class _Loader:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             self.problems.append(f"{file.name}: {error}")
             return {}, []
+
+    def _local(self, file: Path | None) -> dict[str, str]:
+        try:
+            return _dotenv(file)
+        except (OSError, UnicodeDecodeError) as error:
+            self.problems.append(f".env: {error}. fix: make it a readable file in UTF-8")
+            return {}
 
     def _file(self, document: dict[str, Any], lines: list[str], name: str) -> dict[str, str]:
         """Take the file's values; returns them under their variables' names."""

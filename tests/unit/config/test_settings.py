@@ -101,6 +101,9 @@ def test_a_broken_file_is_a_problem_not_a_crash(tmp_path: Path) -> None:
     (tmp_path / "gateway.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingsError, match=r"gateway\.toml"):
         Settings.load({}, tmp_path / "gateway.toml")
+    (tmp_path / ".env").write_bytes(b"GATEWAY_PORT=\xff\xfe\n")
+    with pytest.raises(SettingsError, match=r"\.env: .*fix: make it a readable file in UTF-8"):
+        Settings.load({}, None, tmp_path / ".env")
 
 
 @pytest.mark.parametrize(
