@@ -7,28 +7,27 @@ import secrets
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import gateway
 from gateway.cli.base import Command, pass_out
-from gateway.cli.demo.digest import moved_in
 from gateway.cli.demo.hosting import HostProcess
-from gateway.cli.demo.office import open_office
-from gateway.cli.demo.post import open_post
-from gateway.cli.demo.scenes import play
 from gateway.cli.demo.stage import Stage
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import quieten
-from gateway.playground.mail.dovecot import Choice
+
+if TYPE_CHECKING:
+    from gateway.playground.mail.dovecot import Choice
 
 PAYMENT_SECONDS = 0.6
 """How long the payments provider takes to answer: time enough to die in."""
 
 
-@click.command(cls=Command, short_help="See it survive: half a minute, no key, no network.")
+@click.command(cls=Command, short_help="See it survive: ten seconds, no key, no network.")
 @click.option("--keep", is_flag=True, help="Keep the state directory, to look around in it.")
 @click.option(
     "--mail",
@@ -70,14 +69,19 @@ def demo(out: Out, keep: bool, mail: Choice) -> None:
 
 
 async def _run(stage: Stage, state: Path, agent: Path, mail: Choice) -> bool:
+    extra = {"PAYMENTS_STUB_SECONDS": str(PAYMENT_SECONDS)}
+    host = HostProcess(state, state / "agent", secrets.token_urlsafe(24), extra)
+    await host.prepare()
+    # While another process imports what hosts are made of, this one does so with the scenes.
+    from gateway.cli.demo.digest import moved_in
+    from gateway.cli.demo.office import open_office
+    from gateway.cli.demo.post import open_post
+    from gateway.cli.demo.scenes import play
+
     async with open_office() as office, open_post(office, mail) as post:
-        extra = {
-            "REFUND_APPROVERS": ",".join(("demo:leads:", *office.leads)),
-            "PAYMENTS_STUB_SECONDS": str(PAYMENT_SECONDS),
-            **office.settings,
-        }
-        ours = await asyncio.to_thread(moved_in, agent, state, office.ops.id, post.approvals.id)
-        host = HostProcess(state, ours, secrets.token_urlsafe(24), extra)
+        approvers = ",".join(("demo:leads:", *office.leads))
+        host.lend({"REFUND_APPROVERS": approvers, **office.settings})
+        await asyncio.to_thread(moved_in, agent, state, office.ops.id, post.approvals.id)
         try:
             await play(stage, host, office, post, state)
         finally:

@@ -20,7 +20,7 @@ PLACES = (("C0000000OPS", f"schedules/{NAME}.md"), ("C0000000APR", "agent.py"))
 """Channels that the demo agent's files name, the reader's own: of its digest, and of its approvals."""
 
 
-def moved_in(agent: Path, state: Path, ops: str, approvals: str) -> Path:
+def moved_in(agent: Path, state: Path, ops: str, approvals: str) -> None:
     """The agent with two lines of it changed: its messages go into the channels there are here."""
     made = state / "agent"
     shutil.copytree(agent, made, ignore=shutil.ignore_patterns("__pycache__"))
@@ -30,7 +30,6 @@ def moved_in(agent: Path, state: Path, ops: str, approvals: str) -> Path:
         if text.count(elsewhere) != 1:
             raise Problem("demo", f"{name} names another channel now", fix="git checkout agent")
         path.write_text(text.replace(elsewhere, here), "utf-8")
-    return made
 
 
 async def digest(on: Theatre, office: Office) -> None:
@@ -51,6 +50,7 @@ async def digest(on: Theatre, office: Office) -> None:
         died < due and len(posts) == 1 and "Needs a person: 1046" in said,
         [post.text for post in posts],
     )
+    await on.settled()  # nobody reads and answers while the host still hears that its post arrived
     asked = "where is 1046 now?"
     on.stage.says("lead", f"{asked}   (in the thread below it)")
     await office.lead.say(office.ops, asked, thread=posts[0])

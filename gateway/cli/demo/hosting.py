@@ -1,8 +1,8 @@
 """A real host in a process of its own, to be killed without warning and started again.
 
-The process for the next start waits beside it: it has imported what hosts are made of, which is most of the
-time that a start takes, and knows nothing else. It reads no setting, opens no store and loads no agent before
-it is told to begin, and that is after the one before it has died.
+Each is forked from one process that has imported what hosts are made of, which is most of the time that a
+start takes, and has done nothing else: it reads no setting, opens no store, loads no agent and has no second
+thread. All that a host knows, it has from its settings and its state directory.
 """
 
 from __future__ import annotations
@@ -10,24 +10,25 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
-import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import gateway
-from gateway.cli.desk.client import Client
 from gateway.cli.problem import Problem
 from gateway.config import foreign_environ
 from gateway.engine.kinds import Millis
-from gateway.host.hostfile import find_host
 
-START_SECONDS = 30.0
-HOST = "gateway.cli.demo.later"
+if TYPE_CHECKING:
+    from gateway.cli.desk.client import Client
+
+PATIENCE = 30.0
+HOSTS = "gateway.cli.demo.later"
 """Started, never imported: what hosts takes longer to import than all the rest of the demo."""
-FEW = 20
-"""Modules that are compiled at each start sooner than all the others once more."""
 
 
 class HostProcess:
@@ -38,17 +39,13 @@ class HostProcess:
         """How far the clock of its next start is ahead of ours."""
         self._state = state
         self._token = token
-        self._process: Process | None = None
-        self._next: Process | None = None
+        self._source: Process | None = None
+        self._pid = 0
         self._port = 0
         self.starts = 0
         self.kills = 0
         self.log = state / "host.log"
         around = foreign_environ()
-        if around.get("PYTHONDONTWRITEBYTECODE") and _to_compile() > FEW:
-            # It starts again and again: what may not be compiled where it lies is compiled here, once.
-            del around["PYTHONDONTWRITEBYTECODE"]
-            around["PYTHONPYCACHEPREFIX"] = str(state / "compiled")
         # A checkout that isn't installed is found all the same.
         paths = (str(Path(gateway.__file__).parents[1]), around.get("PYTHONPATH", ""))
         self._environ = {
@@ -70,25 +67,35 @@ class HostProcess:
         """Settings from its next start on."""
         self._settings |= extra
 
+    async def prepare(self) -> Process:
+        """The process that hosts are forked from; it goes on importing after this."""
+        if self._source is None:
+            self._source = await self._spawn()
+        return self._source
+
     async def start(self) -> Client:
         """Start it and wait until it is ready; a client for it, not entered yet."""
-        process = self._process = self._next or await self._spawn()
+        from gateway.cli.desk.client import Client
+
+        source = await self.prepare()
         told = {"ahead": self.ahead, "port": self._port, "settings": self._settings}
-        if process.stdin is not None:
-            process.stdin.write(json.dumps(told).encode() + b"\n")
-            process.stdin.close()
+        if source.stdin is not None:
+            source.stdin.write(json.dumps(told).encode() + b"\n")
+        self._pid = int(await self._answer())
+        url = await self._answer()
+        if not url.startswith("http"):
+            self._pid = 0
+            raise await self._broken(f"the host ended with {url} instead of starting")
         self.starts += 1
-        self._next = await self._spawn()
-        url = await self._url(process)
         self._port = int(url.rpartition(":")[2])
         return Client(url, self._token)
 
     async def _spawn(self) -> Process:
         with self.log.open("ab") as log:
             return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", HOST),
+                *(sys.executable, "-m", HOSTS),
                 stdin=PIPE,
-                stdout=DEVNULL,
+                stdout=PIPE,
                 stderr=log,
                 # Not the caller's folder: its gateway.toml must not speak here. Not its terminal's
                 # Ctrl-C either: the demo ends the host itself.
@@ -97,51 +104,45 @@ class HostProcess:
                 start_new_session=True,
             )
 
-    async def _url(self, process: Process) -> str:
-        end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end:
-            if process.returncode is not None:
-                raise self._broken(f"the host ended with {process.returncode} instead of starting")
-            found = find_host(self._state)
-            if found is not None and found.pid == process.pid:
-                return found.url
-            await asyncio.sleep(0.02)
-        raise self._broken(f"the host wasn't up after {START_SECONDS:.0f} s")
+    async def _answer(self) -> str:
+        """The next line of the process that starts hosts."""
+        line = b""
+        if self._source is not None and self._source.stdout is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    line = await self._source.stdout.readline()
+        if not line:
+            raise await self._broken(f"the host is gone, or was silent for {PATIENCE:.0f} s")
+        return line.decode().strip()
 
     async def kill(self) -> None:
         """SIGKILL: no handler runs, nothing is flushed, nobody is told."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
-            self.kills += 1
+        self.kills += await self._end(signal.SIGKILL) == -signal.SIGKILL
 
     async def stop(self) -> None:
-        """Ask it to end, and see that it does."""
-        if self._next is not None:
-            self._next.kill()
-            await self._next.wait()
-        if self._process is None or self._process.returncode is not None:
+        """Ask it to end, and see that it does, and the one that started it."""
+        if self._source is None:
             return
-        self._process.terminate()
         try:
-            async with asyncio.timeout(10):
-                await self._process.wait()
-        except TimeoutError:
-            self._process.kill()
-            await self._process.wait()
+            await self._end(signal.SIGTERM)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self._source.pid, signal.SIGKILL)
+            await self._source.wait()
 
-    def _broken(self, what: str) -> Problem:
-        last = self.log.read_text("utf-8", "replace").strip().splitlines()[-3:]
-        return Problem("demo", "\n".join([what, *last]), fix="gateway demo --keep --debug")
+    async def _end(self, number: signal.Signals) -> int | None:
+        """How it ended; nothing if none runs."""
+        pid, self._pid = self._pid, 0
+        if not pid:
+            return None
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        return int(await self._answer())
 
-
-def _to_compile() -> int:
-    """How many of the modules that this process has imported don't lie there compiled, or are older so
-    than their source. What a host imports beyond them was written and installed with them."""
-    count = 0
-    for module in list(sys.modules.values()):
-        source, cached = getattr(module, "__file__", None), getattr(module, "__cached__", None)
-        if source and cached:
-            written = Path(cached).stat().st_mtime if Path(cached).exists() else 0.0
-            count += written < Path(source).stat().st_mtime
-    return count
+    async def _broken(self, what: str) -> Problem:
+        said = await asyncio.to_thread(self.log.read_text, "utf-8", "replace")
+        return Problem(
+            "demo",
+            "\n".join([what, *said.strip().splitlines()[-3:]]),
+            fix="gateway demo --keep --debug",
+        )

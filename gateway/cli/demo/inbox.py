@@ -79,13 +79,14 @@ async def inbox(on: Theatre, post: PostOffice) -> None:
     )
 
     post.server.back(CUSTOMER)
-    await _settled(on)
+    # A host that dies with a letter on its way doesn't know whether it arrived, and sends the same once more.
+    await on.settled()
     await on.crash("while it waits for a person")
     on.stage.says("lead", "presses Approve")
     await post.office.lead.click(card, "Approve")
     await until("the payment", lambda: bool(_paid(on)))
     last = await _letter(on, post, 3)
-    await _settled(on)
+    await on.settled()
     paid = _paid(on)
     on.stage.that(
         f"she has it in writing, in the same thread, and it was paid once: ${paid[0].amount}",
@@ -125,14 +126,3 @@ async def _judged(on: Theatre, verdict: str) -> JsonObject:
             found = [row for row in rows if row.get("verdict") == verdict]
             await asyncio.sleep(0.02)
     return found[0]
-
-
-async def _settled(on: Theatre) -> None:
-    """No letter is on its way: a host that dies with one doesn't know whether it arrived, and sends the
-    same once more."""
-    async with within("sending the letters"):
-        busy = True
-        while busy:
-            rows = listed(await on.client.get("/deliveries", {"limit": "100"}), "deliveries")
-            busy = any(row.get("state") in {"due", "sending"} for row in rows)
-            await asyncio.sleep(0.02)

@@ -81,6 +81,8 @@ async def _cut_short(on: Theatre, office: Office, root: Message) -> None:
     await office.until("a message", lambda: journal.count(*WRITES) > before)
     await on.crash("while it writes its answer")
     await office.until("an answer", lambda: bool(office.saying(root, "Order 1044")))
+    # Where it isn't known what of the stream arrived, that is ended first, and rewritten whole then.
+    await on.settled()
     await office.until("the end of it", lambda: office.at_rest(root))
     session, turn_id = office.session(root), f"slack:{office.june.key}:{turn.channel}:{turn.ts}"
     whole = text_of((await on.snapshot(session, turn_id)).get("text"))

@@ -16,6 +16,7 @@ from gateway.cli.timeline import TERMINAL, object_of, text_of
 from gateway.engine.kinds import Json, JsonObject
 
 PATIENCE = 30.0
+MOVING = frozenset({"due", "sending"})
 
 
 class Theatre:
@@ -97,6 +98,15 @@ class Theatre:
 
     async def log(self, session: str, turn_id: str) -> list[JsonObject]:
         return listed(await self.client.get(f"{where(session)}/turns/{turn_id}/events"), "events")
+
+    async def settled(self) -> None:
+        """Nothing that is to be shown or sent is on its way any more, as far as the host knows."""
+        async with within("sending what is due"):
+            busy = True
+            while busy:
+                body = await self.client.get("/deliveries", {"limit": "100"})
+                busy = any(row.get("state") in MOVING for row in listed(body, "deliveries"))
+                await asyncio.sleep(0.01)
 
     async def transcript(self, session: str) -> list[JsonObject]:
         return listed(await self.client.get(f"{where(session)}/transcript"), "messages")
