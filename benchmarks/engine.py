@@ -17,7 +17,7 @@ from gateway.engine.outcomes import TurnInput
 from gateway.engine.runtime import Runtime
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
-from gateway.host.serving import settle_memory
+from gateway.host.serving import settle_process
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
@@ -86,7 +86,7 @@ async def main(seconds: float) -> None:
     await store.open()
     async with Runtime({"bench": agent()}, store, LocalSink()) as runtime:
         await prepare(runtime)
-        settle_memory()  # as a host does
+        settle_process()  # as a host does
 
         async def turn(session: str, number: int) -> None:
             message = TurnInput(message=text(), turn_id=f"{session}:{number}")

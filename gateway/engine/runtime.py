@@ -11,6 +11,7 @@ import secrets
 import socket
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import Self
 
@@ -249,13 +250,9 @@ class Runtime:
         excess = len(self._actors) + 1 - self.max_sessions
         if excess <= 0:
             return
-        for ref, actor in list(self._actors.items()):
-            if excess <= 0:
-                return
-            if actor.idle():
-                actor.stand(0)
-                del self._actors[ref]
-                excess -= 1
+        idle = (ref for ref, actor in self._actors.items() if actor.idle())
+        for ref in list(islice(idle, int(excess))):  # no further than the first: it is done each time
+            self._actors.pop(ref).stand(0)
 
     def edition_for(self, agent: AgentDef, source: str, trigger: Begins) -> Terms:
         """The surface and edition that a turn of this source, begun like this, gets today."""

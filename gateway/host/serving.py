@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import weakref
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -42,6 +43,7 @@ STUCK_SECONDS = 30.0
 CLOSE_SECONDS = 5.0
 COLLECT_EVERY = 5_000
 """Objects made before the garbage collector looks at the young ones; a step makes hundreds."""
+SWITCH_SECONDS = 0.001
 READY_MADE = frozenset({"slack"})
 """Channels that an agent only needs a file to have."""
 
@@ -69,12 +71,14 @@ class Serving:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-def settle_memory() -> None:
+def settle_process() -> None:
     """What is there once the host is set up stays until it ends: the collector needn't walk over it
     each time. Collecting is a tenth of a busy host's work otherwise. Nor does it look at all of it
-    first: of what importing and loading make, next to nothing is left over."""
+    first: of what importing and loading make, next to nothing is left over. A thread that wants the
+    interpreter has it soon: the store's writer gives it back with each statement."""
     gc.freeze()
     gc.set_threshold(COLLECT_EVERY, 5, 500)
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 async def serve(settings: Settings, serving: Serving | None = None) -> int:
@@ -105,7 +109,7 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
             for name in host.loaded.channels:
                 if missing := host.api.registry.missing.get(name):
                     log.warning("channel %s is off: set %s", name, needed(missing))
-            settle_memory()
+            settle_process()
             app = make_app(host.api)
             if how.furnish is not None:
                 how.furnish(app, host)

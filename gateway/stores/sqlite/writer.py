@@ -140,11 +140,15 @@ class Writer:
         self._thread.start()
 
     def submit(self, piece: Piece) -> None:
-        """On the event loop. The thread hears of it once all that is ready there has run: woken at the
-        first of many, it would fight for the interpreter with those that are about to submit more,
-        which costs both of them more than either's work."""
+        """On the event loop. The thread hears at once of what somebody outside waits for, and of the
+        rest once all that is ready there has run: woken at the first of many, it would fight for the
+        interpreter with those that are about to submit more, which costs both of them more than
+        either's work."""
         if self._closed:
             raise closed_error()
+        if piece.prompt:
+            self._line.put(piece)
+            return
         if not self._submitted:
             self._loop.call_soon(self._hand_over)
         self._submitted.append(piece)
@@ -296,8 +300,9 @@ class Writer:
 
 
 def deliver(outcomes: list[Outcome]) -> None:
-    """Give every caller of a group its answer; one who left is passed over."""
-    for piece, result, error in outcomes:
+    """Give every caller of a group its answer, the last first: what somebody outside waits for ended
+    the group. One who left is passed over."""
+    for piece, result, error in reversed(outcomes):
         piece.answered()
         future = piece.future
         if future.done():

@@ -65,7 +65,7 @@ class SqliteLedger:
     # -- the way in ----------------------------------------------------------------------------
     async def known(self, ask: Asked) -> Known:
         given = (ask.source, ask.event_id, listed(ask.places), listed(ask.keys), listed(ask.pairs))
-        return read_known(await self._all("known", *given))
+        return read_known(await self._readers().few(SQL["known"], *given))
 
     async def note(self, rows: Sequence[Companion]) -> None:
         await self._keep(rows)
@@ -134,8 +134,8 @@ class SqliteLedger:
         return cast("Delivery", await self._act(partial(work.settle, receipt=receipt)))
 
     async def next_due(self, sources: Collection[str]) -> Millis | None:
-        row = await self._one("next_due", listed(sources))
-        return None if row is None else row[0]
+        ((due,),) = await self._all("next_due", listed(sources))
+        return cast("Millis | None", due)
 
     async def deliveries(
         self, *, state: DeliveryState | None = None, turn_id: str | None = None, limit: int = 50
@@ -195,8 +195,8 @@ class SqliteLedger:
         await self._act(partial(work.keep_file, row=row, body=body))
 
     async def file(self, id: str) -> bytes | None:  # noqa: A002 - the seam's name
-        row = await self._one("file", id)
-        return None if row is None else row[0]
+        rows = await self._all("file", id)  # its bytes are many
+        return rows[0][0] if rows else None
 
     async def document(self, kind: str, key: str) -> Document | None:
         row = await self._one("document", kind, key)
