@@ -251,7 +251,9 @@ class Runtime:
         if excess <= 0:
             return
         idle = (ref for ref, actor in self._actors.items() if actor.idle())
-        for ref in list(islice(idle, int(excess))):  # no further than the first: it is done each time
+        for ref in list(
+            islice(idle, int(excess))
+        ):  # no further than the first: it is done each time
             self._actors.pop(ref).stand(0)
 
     def edition_for(self, agent: AgentDef, source: str, trigger: Begins) -> Terms:

@@ -31,13 +31,15 @@ async def test_a_locked_file_is_waited_for_beside_the_event_loop(path: Path) -> 
     await readers.open()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        asked = asyncio.ensure_future(readers.one(ROW, 1))
-        await asyncio.sleep(0.1)  # and the loop went on meanwhile, or this would have taken longer
-        assert not asked.done()
-        other.execute("UPDATE notes SET body = 'two'")
-        other.execute("COMMIT")
-        async with asyncio.timeout(10):
-            assert await asked == ("two",)
+        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+            asked = tasks.create_task(readers.one(ROW, 1))
+            await asyncio.sleep(0.1)
+            assert not asked.done()
+            other.execute(
+                "UPDATE notes SET body = 'two'"
+            )  # the loop goes on, or this came too late
+            other.execute("COMMIT")
+        assert asked.result() == ("two",)
     await readers.close()
 
 
