@@ -55,13 +55,12 @@ async def test_each_start_is_another_process_on_the_same_port_and_only_sigkill_c
     assert len({each.url for each in seen}) == 1
 
 
-async def test_no_host_outlives_the_process_that_started_it(tmp_path: Path) -> None:
+async def test_a_host_whose_starter_is_gone_is_ended_all_the_same(tmp_path: Path) -> None:
     host = HostProcess(tmp_path, AGENT, TOKEN, {})
     await host.start()
     source = await host.prepare()
     source.kill()
-    with pytest.raises(Problem, match="gone"):
-        await host.stop()
+    await host.stop()
     assert await running(tmp_path) is None
 
 

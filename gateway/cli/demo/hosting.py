@@ -124,7 +124,8 @@ class HostProcess:
         if self._source is None:
             return
         try:
-            await self._end(signal.SIGTERM)
+            with suppress(Problem):  # whatever went wrong before this is told, and not that
+                await self._end(signal.SIGTERM)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(self._source.pid, signal.SIGKILL)
@@ -137,7 +138,9 @@ class HostProcess:
             return None
         with suppress(ProcessLookupError):
             os.kill(pid, number)
-        return int(await self._answer())
+        while (told := await self._answer()).startswith("http"):
+            pass  # it was just ready
+        return int(told)
 
     async def _broken(self, what: str) -> Problem:
         said = await asyncio.to_thread(self.log.read_text, "utf-8", "replace")

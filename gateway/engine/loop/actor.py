@@ -186,7 +186,7 @@ class Actor:
             self._offered = False
             if begun is None:
                 self.runtime.gate.leave()
-        self._wake = True
+        self._wake = self._wake or begun is None
         resting = self.driver is None and not self._offered
         if begun is not None or (resting and not self.runtime.draining and not self.quarantined):
             ref = self.world.ref
@@ -198,7 +198,7 @@ class Actor:
         try:
             failures = 0
             while begun is not None or (self._wake and not self.runtime.draining):
-                self._wake = False
+                self._wake = self._wake and begun is not None  # it doesn't know who came behind it
                 try:
                     self._wake = await self._drive_one(begun) or self._wake
                     failures = 0

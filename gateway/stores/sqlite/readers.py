@@ -8,7 +8,6 @@ thread, one hop per statement.
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from itertools import cycle
 from pathlib import Path
@@ -36,7 +35,13 @@ class Readers:
 
     async def open(self) -> None:
         try:
-            self._here = await asyncio.to_thread(self._connect)
+            self._here = sqlite3.connect(
+                self._uri,
+                uri=True,
+                isolation_level=None,
+                cached_statements=_PREPARED,
+                timeout=0,
+            )
             for _ in range(READERS):
                 connection = await aiosqlite.connect(
                     self._uri,
@@ -50,16 +55,6 @@ class Readers:
             await self.close()
             raise
         self._next = cycle(self._connections)
-
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(
-            self._uri,
-            uri=True,
-            isolation_level=None,
-            cached_statements=_PREPARED,
-            timeout=0,
-            check_same_thread=False,
-        )
 
     async def close(self) -> None:
         if self._here is not None:

@@ -300,9 +300,9 @@ class Writer:
 
 
 def deliver(outcomes: list[Outcome]) -> None:
-    """Give every caller of a group its answer, the last first: what somebody outside waits for ended
-    the group. One who left is passed over."""
-    for piece, result, error in reversed(outcomes):
+    """Give every caller of a group its answer, in the order in which they were written: what one of
+    a session's callers is told may be overtaken by what the next is told. One who left is passed over."""
+    for piece, result, error in outcomes:
         piece.answered()
         future = piece.future
         if future.done():

@@ -26,6 +26,7 @@ from tests.conformance.engine.kit import (
     OTHER,
     SLACK,
     Bench,
+    Hands,
     Hold,
     answer,
     june,
@@ -55,6 +56,18 @@ class TestAcceptance:
         await bench.start(june(script=echo))
         result = await soon(bench.session().result(started.turn_id))
         assert (result.status, result.text) == ("completed", "re: hello")
+
+    async def test_the_second_of_two_at_once_waits_for_the_first_alone(self, bench: Bench) -> None:
+        """And not for what looks once a second after turns that nobody runs."""
+        await bench.start(june(script=echo), clock=Hands().clock)  # that second never passes
+        for n in range(10):
+            session = bench.session(f"both-{n}")
+            async with asyncio.TaskGroup() as tasks:
+                for name in ("a", "b"):
+                    given = TurnInput(message=name, turn_id=name)
+                    tasks.create_task(session.start(given))
+            for name in ("a", "b"):
+                assert (await soon(session.result(name))).text == f"re: {name}"
 
     async def test_the_same_id_with_the_same_content_is_the_same_turn(self, bench: Bench) -> None:
         await bench.start(june(script=echo))

@@ -153,6 +153,17 @@ async def test_nobody_is_answered_before_the_commit(writer: Writer, path: Path) 
     assert job.told == 1
 
 
+@pytest.mark.parametrize("prompt", [False, True])
+async def test_answers_come_in_the_order_of_the_writes(writer: Writer, prompt: bool) -> None:
+    """What one caller of a session is told may be overtaken by what the next one is told."""
+    jobs = [Job(put(k), prompt=prompt) for k in range(20)]
+    told: list[int] = []
+    for k, job in enumerate(jobs):
+        job.future.add_done_callback(lambda _, k=k: told.append(k))  # type: ignore[misc]
+    await settle(writer, *jobs)
+    assert told == list(range(20))
+
+
 async def test_an_error_undoes_its_own_piece(writer: Writer, path: Path) -> None:
     def half(cursor: sqlite3.Cursor) -> None:
         cursor.execute("INSERT INTO t VALUES (2)")
