@@ -250,10 +250,9 @@ class Runtime:
         excess = len(self._actors) + 1 - self.max_sessions
         if excess <= 0:
             return
+        # No further than those that go: this is done each time another comes.
         idle = (ref for ref, actor in self._actors.items() if actor.idle())
-        for ref in list(
-            islice(idle, int(excess))
-        ):  # no further than the first: it is done each time
+        for ref in list(islice(idle, int(excess))):
             self._actors.pop(ref).stand(0)
 
     def edition_for(self, agent: AgentDef, source: str, trigger: Begins) -> Terms:

@@ -28,7 +28,7 @@ _FIXES = {
 _CLOSED = "the store is closed"
 
 
-def primary_code(error: sqlite3.Error) -> int:
+def primary_code(error: BaseException) -> int:
     """SQLite's primary result code, 0 where Python itself raised."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 

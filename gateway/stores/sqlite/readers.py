@@ -82,9 +82,7 @@ class Readers:
             raise closed_error()
         try:
             return self._here.execute(sql, values).fetchall()
-        except UnicodeEncodeError as exc:
-            raise engine_error(exc) from exc
-        except sqlite3.Error as exc:
+        except (sqlite3.Error, UnicodeEncodeError) as exc:
             if primary_code(exc) != sqlite3.SQLITE_BUSY:
                 raise engine_error(exc) from exc
         return await self.all(sql, *values)  # where it can wait

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -27,8 +26,9 @@ from gateway.schedules.runner import Runner
 from gateway.schedules.state import read
 from gateway.sinks.local import LocalSink
 from gateway.testing.time import FakeClock
+from tests.conformance.engine.kit import until
 from tests.unit.host.channels.echo import Echo
-from tests.unit.host.world import World, agent_for, until
+from tests.unit.host.world import World, agent_for
 
 PARIS, UTC = ZoneInfo("Europe/Paris"), ZoneInfo("UTC")
 """Read now: a host reads those of its schedules before it serves."""
@@ -76,16 +76,20 @@ class House:
 
     async def known(self, count: int) -> None:
         """Wait until the state of this many schedules is kept."""
-        ledger = self.runtime.store.ledger
-        async with asyncio.timeout(10):
-            while len(await ledger.documents("schedule")) < count:
-                await asyncio.sleep(0.01)
+        documents = self.runtime.store.ledger.documents
+
+        async def kept() -> bool:
+            return len(await documents("schedule")) >= count
+
+        await until(kept)
 
     async def ticked(self, count: int) -> None:
         """Wait until this many ticks have an outcome."""
-        async with asyncio.timeout(10):
-            while len(await self.ticks()) < count:
-                await asyncio.sleep(0.01)
+
+        async def ended() -> bool:
+            return len(await self.ticks()) >= count
+
+        await until(ended)
 
     async def turns(self) -> list[str]:
         return [one.ref.key for one in await self.runtime.store.list_turns()]
@@ -97,10 +101,12 @@ class House:
         """Wait until it is shown so often, among whatever else is, and all that was to be shown is: a
         leap in the middle of it ends the lease, and this channel then shows a thing again."""
         await until(lambda: [shown for _, shown in self.echo.shown].count(text) == times)
-        async with asyncio.timeout(10):
-            rows = self.runtime.store.ledger.deliveries
-            while any(row.state != "done" for row in await rows(limit=500)):
-                await asyncio.sleep(0.01)
+        deliveries = self.runtime.store.ledger.deliveries
+
+        async def done() -> bool:
+            return all(row.state == "done" for row in await deliveries(limit=500))
+
+        await until(done)
 
     async def shows(self, *texts: str) -> None:
         await until(lambda: [text for _, text in self.echo.shown] == list(texts))

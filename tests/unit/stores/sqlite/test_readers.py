@@ -35,9 +35,8 @@ async def test_a_locked_file_is_waited_for_beside_the_event_loop(path: Path) -> 
             asked = tasks.create_task(readers.one(ROW, 1))
             await asyncio.sleep(0.1)
             assert not asked.done()
-            other.execute(
-                "UPDATE notes SET body = 'two'"
-            )  # the loop goes on, or this came too late
+            # The loop goes on, or this would come too late.
+            other.execute("UPDATE notes SET body = 'two'")
             other.execute("COMMIT")
         assert asked.result() == ("two",)
     await readers.close()
