@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gateway.engine.kinds import JsonObject
 from gateway.host.api import Api
 from gateway.host.routes import answer, operate, read, start
 from gateway.host.routes.delivery import delivery_routes
+from gateway.host.routes.given import LIMIT, named
 from gateway.host.routes.mail import mail_routes
 from gateway.host.routes.schedules import schedule_routes
-from gateway.host.shapes import CHAT, DECIDE, EMPTY, RESUME, START, TEXT_PATTERN, one_of, text
+from gateway.host.shapes import CHAT, DECIDE, EMPTY, RESUME, START, one_of
 from gateway.host.table import Query, Reply, Route
 
 SESSION = "/agents/{agent}/sessions/{session}"
@@ -27,11 +27,6 @@ AFTER = Query(
     about="The seq of the last event that was seen.",
 )
 LAST_EVENT_ID = Query(name="Last-Event-ID", schema=AFTER.schema, about="The same; goes first.")
-LIMIT = Query(
-    name="limit",
-    schema={"type": "integer", "minimum": 1, "maximum": 500},
-    about="How many rows at most, from 1 to 500; 50 by default.",
-)
 BEFORE = Query(
     name="before",
     schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
@@ -44,11 +39,6 @@ OUTCOMES = {
     502: Reply(about="The turn failed.", component="Outcome"),
     504: Reply(about="The turn ran out of time.", component="Outcome"),
 }
-
-
-def named(name: str, about: str, *values: str) -> Query:
-    schema: JsonObject = one_of(*values) if values else text(maxLength=512, pattern=TEXT_PATTERN)
-    return Query(name=name, schema=schema, about=about)
 
 
 def deliver(api: Api) -> Query:
@@ -331,6 +321,5 @@ def host_routes() -> tuple[Route, ...]:
 
 
 def all_routes(api: Api) -> tuple[Route, ...]:
-    lists = (*list_routes(), *delivery_routes(LIMIT), *schedule_routes(LIMIT))
-    lists += mail_routes(LIMIT)
+    lists = (*list_routes(), *delivery_routes(), *schedule_routes(), *mail_routes())
     return (*turn_routes(api), *lists, *host_routes(), *channel_routes())

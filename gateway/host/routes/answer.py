@@ -78,21 +78,24 @@ async def _rest(session: Session, turn_id: str, answered: Answered) -> TurnResul
 
 
 async def approval(call: Call) -> web.StreamResponse:
-    found = await call.api.runtime.store.find_request(call.path["id"])
-    if found is None:
-        raise NotFoundError(f"no request {call.path['id']!r}", fix="list them: GET /approvals")
+    found = await _request(call)
     ballot = await read_ballot(call.api.runtime.store, found)
     return json_response(call.api.names.beside(approval_json(found, ballot)))
 
 
 async def decide(call: Call) -> web.StreamResponse:
     """Answer a request by its id alone: for the CLI and the console."""
-    found = await call.api.runtime.store.find_request(call.path["id"])
-    if found is None:
-        raise NotFoundError(f"no request {call.path['id']!r}", fix="list them: GET /approvals")
+    found = await _request(call)
     session = call.api.session(found.ref.agent, found.ref.key)
     decision = _decision(call, found.request.turn_id, found.request.id)
     return json_response(answered_json(found, await _apply(call.api, session, decision)))
+
+
+async def _request(call: Call) -> RequestSummary:
+    found = await call.api.runtime.store.find_request(call.path["id"])
+    if found is None:
+        raise NotFoundError(f"no request {call.path['id']!r}", fix="list them: GET /approvals")
+    return found
 
 
 def _decision(call: Call, turn_id: str, input_id: str) -> Decision:

@@ -12,15 +12,15 @@ from gateway.engine.errors import NotFoundError
 from gateway.engine.kinds import Json
 from gateway.engine.ledger import DeliveryState
 from gateway.host.problems import json_response
-from gateway.host.shapes import DELIVERY_STATES, EMPTY, TEXT_PATTERN, text
+from gateway.host.routes.given import LIMIT, limit, named
+from gateway.host.shapes import DELIVERY_STATES, EMPTY
 from gateway.host.table import Call, Query, Reply, Route
 from gateway.outbox.listing import delivery_json, find_delivery, retry_delivery, verdict_json
 
-LIMIT = 50
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
-def delivery_routes(limit: Query) -> tuple[Route, ...]:
+def delivery_routes() -> tuple[Route, ...]:
     return (
         Route(
             method="GET",
@@ -31,8 +31,8 @@ def delivery_routes(limit: Query) -> tuple[Route, ...]:
             right="read",
             query=(
                 Query(name="state", schema=DELIVERY_STATES, about="In one state."),
-                _named("turn_id", "Of one turn."),
-                limit,
+                named("turn_id", "Of one turn."),
+                LIMIT,
             ),
             replies={200: Reply(about="The deliveries.", component="Deliveries")},
             problems=(400, 503),
@@ -67,11 +67,11 @@ def delivery_routes(limit: Query) -> tuple[Route, ...]:
             handler=verdicts,
             right="read",
             query=(
-                _named("event", "Of one event, by the platform's id."),
-                _named("place", "Of one place, such as slack:T1:C1:1700000000.000100."),
-                _named("turn_id", "Of those that opened one turn."),
-                _named("source", "Of one channel."),
-                limit,
+                named("event", "Of one event, by the platform's id."),
+                named("place", "Of one place, such as slack:T1:C1:1700000000.000100."),
+                named("turn_id", "Of those that opened one turn."),
+                named("source", "Of one channel."),
+                LIMIT,
             ),
             replies={200: Reply(about="The verdicts.", component="Verdicts")},
             problems=(400, 503),
@@ -79,15 +79,11 @@ def delivery_routes(limit: Query) -> tuple[Route, ...]:
     )
 
 
-def _named(name: str, about: str) -> Query:
-    return Query(name=name, schema=text(maxLength=512, pattern=TEXT_PATTERN), about=about)
-
-
 async def deliveries(call: Call) -> web.StreamResponse:
     found = await call.api.runtime.store.ledger.deliveries(
         state=cast("DeliveryState | None", call.query.get("state")),
         turn_id=call.query.get("turn_id"),
-        limit=_limit(call),
+        limit=limit(call),
     )
     return json_response(
         {"deliveries": [call.api.names.beside(delivery_json(row)) for row in found]}
@@ -111,14 +107,10 @@ async def verdicts(call: Call) -> web.StreamResponse:
         event=call.query.get("event"),
         place=call.query.get("place"),
         turn_id=call.query.get("turn_id"),
-        limit=_limit(call),
+        limit=limit(call),
     )
     rows: list[Json] = [call.api.names.beside(verdict_json(row)) for row in found]
     return json_response({"verdicts": rows})
-
-
-def _limit(call: Call) -> int:
-    return int(call.query.get("limit", LIMIT))
 
 
 def _number(call: Call) -> int:

@@ -6,24 +6,13 @@ from __future__ import annotations
 from aiohttp import web
 
 from gateway.engine.kinds import Json, JsonObject
-from gateway.host.auth import decider
 from gateway.host.problems import json_response
-from gateway.host.shapes import ANY, COUNT, FREE, IDENTITY, MOMENT, listed, maybe, obj, ref, text
+from gateway.host.routes.given import BY, LIMIT, by, limit
+from gateway.host.shapes import ANY, COUNT, FREE, MOMENT, listed, maybe, obj, ref, text
 from gateway.host.table import Call, Query, Reply, Route
 
-LIMIT = 50
 RAW = "message/rfc822"
 
-_BY = obj(
-    {
-        "by": {
-            **IDENTITY,
-            "description": "Who wants it, verified by the holder of the token; must lie within the"
-            " token's identity prefixes.",
-        }
-    },
-    additionalProperties=False,
-)
 _MAIL: JsonObject = {
     "event": text("What the mail is called everywhere."),
     "verdict": text(),
@@ -84,7 +73,7 @@ COMPONENTS: JsonObject = {
 }
 
 
-def mail_routes(limit: Query) -> tuple[Route, ...]:
+def mail_routes() -> tuple[Route, ...]:
     one, talk, unknown = "/mail/{event}", "/conversations/{conversation}", (404, 503)
     only_held: JsonObject = {"type": "string", "enum": ["1"]}
     return (
@@ -97,7 +86,7 @@ def mail_routes(limit: Query) -> tuple[Route, ...]:
             right="read",
             query=(
                 Query(name="held", schema=only_held, about="What waits for an operator."),
-                limit,
+                LIMIT,
             ),
             replies={200: Reply(about="The mail.", component="Mails")},
             problems=(400, 503),
@@ -141,7 +130,7 @@ def mail_routes(limit: Query) -> tuple[Route, ...]:
             about="Let in what is held.",
             handler=admit,
             right="admin",
-            body=_BY,
+            body=BY,
             body_optional=True,
             replies={202: Reply(about="It is let in next.", component="Admitted")},
             problems=(*unknown, 409),
@@ -163,7 +152,7 @@ def mail_routes(limit: Query) -> tuple[Route, ...]:
             about="Have the agent speak again where a colleague took over.",
             handler=hand_back,
             right="admin",
-            body=_BY,
+            body=BY,
             body_optional=True,
             replies={200: Reply(about="The conversation.", component="Conversation")},
             problems=unknown,
@@ -172,8 +161,7 @@ def mail_routes(limit: Query) -> tuple[Route, ...]:
 
 
 async def mail(call: Call) -> web.StreamResponse:
-    limit, held = int(call.query.get("limit", LIMIT)), "held" in call.query
-    rows = await call.api.clerks.rows(limit, held=held)
+    rows = await call.api.clerks.rows(limit(call), held="held" in call.query)
     found: list[Json] = [call.api.names.beside(row) for row in rows]
     return json_response({"mail": found})
 
@@ -200,7 +188,7 @@ async def replay(call: Call) -> web.StreamResponse:
 
 
 async def admit(call: Call) -> web.StreamResponse:
-    return json_response(await call.api.clerks.admit(call.path["event"], _by(call)), 202)
+    return json_response(await call.api.clerks.admit(call.path["event"], by(call)), 202)
 
 
 async def conversation(call: Call) -> web.StreamResponse:
@@ -208,11 +196,5 @@ async def conversation(call: Call) -> web.StreamResponse:
 
 
 async def hand_back(call: Call) -> web.StreamResponse:
-    _by(call)
+    by(call)
     return json_response(await call.api.clerks.hand_back(call.path["conversation"]))
-
-
-def _by(call: Call) -> str:
-    """Raises ``ForbiddenError`` for an identity that the token may not assert."""
-    who = decider(call.token, call.text("by"))
-    return who.by if who.via is None else f"{who.by} via {who.via}"

@@ -12,6 +12,7 @@ from gateway.engine.wire import message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host.api import archived
 from gateway.host.problems import BadRequestError, CursorAheadError, json_response
+from gateway.host.routes.given import limit
 from gateway.host.stream import at_the_end, stream
 from gateway.host.table import Call
 from gateway.host.views import (
@@ -22,8 +23,6 @@ from gateway.host.views import (
     snapshot_json,
     turn_json,
 )
-
-LIMIT = 50
 
 
 async def transcript(call: Call) -> web.StreamResponse:
@@ -88,13 +87,9 @@ async def _logged(call: Call, session: Session, turn_id: str, after: int) -> web
 
 
 # -- lists -----------------------------------------------------------------------------------------
-def _limit(call: Call) -> int:
-    return int(call.query.get("limit", LIMIT))
-
-
 async def sessions(call: Call) -> web.StreamResponse:
     found = await call.api.runtime.store.list_sessions(
-        agent=call.query.get("agent"), status=call.query.get("status"), limit=_limit(call)
+        agent=call.query.get("agent"), status=call.query.get("status"), limit=limit(call)
     )
     return json_response({"sessions": [call.api.names.beside(session_json(one)) for one in found]})
 
@@ -105,7 +100,7 @@ async def turns(call: Call) -> web.StreamResponse:
         agent = call.api.agent
     ref = None if session is None or agent is None else SessionRef(agent, session)
     found = await call.api.runtime.store.list_turns(
-        ref=ref, state=call.query.get("state"), limit=_limit(call)
+        ref=ref, state=call.query.get("state"), limit=limit(call)
     )
     rows: list[Json] = [
         call.api.names.beside(turn_json(one)) for one in found if agent in {None, one.ref.agent}
@@ -115,7 +110,7 @@ async def turns(call: Call) -> web.StreamResponse:
 
 async def approvals(call: Call) -> web.StreamResponse:
     store = call.api.runtime.store
-    found = await store.list_requests(limit=_limit(call))
+    found = await store.list_requests(limit=limit(call))
     names = call.api.names
     rows: list[Json] = [
         names.beside(approval_json(one, await read_ballot(store, one))) for one in found
@@ -130,7 +125,7 @@ async def audit(call: Call) -> web.StreamResponse:
         session=call.query.get("session"),
         turn_id=call.query.get("turn"),
         before=None if before is None else int(before),
-        limit=_limit(call),
+        limit=limit(call),
     )
     return json_response({"audit": [audit_json(one) for one in found]})
 

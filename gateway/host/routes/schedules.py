@@ -5,11 +5,10 @@ from __future__ import annotations
 from aiohttp import web
 
 from gateway.engine.kinds import Json, JsonObject
-from gateway.host.auth import decider
 from gateway.host.problems import json_response
+from gateway.host.routes.given import BY, LIMIT, by, limit
 from gateway.host.shapes import (
     COUNT,
-    IDENTITY,
     MOMENT,
     STATES,
     listed,
@@ -19,20 +18,8 @@ from gateway.host.shapes import (
     ref,
     text,
 )
-from gateway.host.table import Call, Query, Reply, Route
+from gateway.host.table import Call, Reply, Route
 
-LIMIT = 50
-
-_BY = obj(
-    {
-        "by": {
-            **IDENTITY,
-            "description": "Who wants it, verified by the holder of the token; must lie within the"
-            " token's identity prefixes.",
-        }
-    },
-    additionalProperties=False,
-)
 _OCCURRENCE: JsonObject = {
     "due": MOMENT,
     "outcome": one_of("fired", "skipped", "failed"),
@@ -75,7 +62,7 @@ COMPONENTS: JsonObject = {
 }
 
 
-def schedule_routes(limit: Query) -> tuple[Route, ...]:
+def schedule_routes() -> tuple[Route, ...]:
     one, unknown = "/schedules/{schedule}", (400, 404, 503)
     return (
         Route(
@@ -95,7 +82,7 @@ def schedule_routes(limit: Query) -> tuple[Route, ...]:
             about="One schedule and what came of its ticks, the latest due first.",
             handler=schedule,
             right="read",
-            query=(limit,),
+            query=(LIMIT,),
             replies={200: Reply(about="The schedule.", component="Schedule")},
             problems=unknown,
         ),
@@ -106,7 +93,7 @@ def schedule_routes(limit: Query) -> tuple[Route, ...]:
             about="Fire a schedule now, whatever the clock says.",
             handler=run,
             right="admin",
-            body=_BY,
+            body=BY,
             body_optional=True,
             replies={202: Reply(about="Its turn is committed.", component="Fired")},
             problems=(*unknown, 409, 422, 429, 501, 502),
@@ -118,7 +105,7 @@ def schedule_routes(limit: Query) -> tuple[Route, ...]:
             about="Pass its ticks over from now on.",
             handler=pause,
             right="admin",
-            body=_BY,
+            body=BY,
             body_optional=True,
             replies={200: Reply(about="It is paused.", component="Schedule")},
             problems=unknown,
@@ -130,7 +117,7 @@ def schedule_routes(limit: Query) -> tuple[Route, ...]:
             about="Fire its ticks again, from now on: those that were passed over stay so.",
             handler=resume,
             right="admin",
-            body=_BY,
+            body=BY,
             body_optional=True,
             replies={200: Reply(about="It runs.", component="Schedule")},
             problems=unknown,
@@ -148,31 +135,25 @@ async def schedules(call: Call) -> web.StreamResponse:
 async def schedule(call: Call) -> web.StreamResponse:
     book, name = call.api.book(), call.path["schedule"]
     row = await book.row(name)
-    history = await book.history(name, int(call.query.get("limit", LIMIT)))
+    history = await book.history(name, limit(call))
     return json_response(call.api.names.throughout({**row, "history": history}))
 
 
 async def run(call: Call) -> web.StreamResponse:
     call.api.take_turns()
-    fired = await call.api.book().run(call.path["schedule"], _by(call))
+    fired = await call.api.book().run(call.path["schedule"], by(call))
     turn_id, session = (None, None) if fired is None else (fired.turn_id, fired.session)
     return json_response({"turn_id": turn_id, "session": session}, 202)
 
 
 async def pause(call: Call) -> web.StreamResponse:
     book, name = call.api.book(), call.path["schedule"]
-    await book.pause(name, _by(call))
+    await book.pause(name, by(call))
     return json_response(await book.row(name))
 
 
 async def resume(call: Call) -> web.StreamResponse:
     book, name = call.api.book(), call.path["schedule"]
-    _by(call)
+    by(call)
     await book.resume(name)
     return json_response(await book.row(name))
-
-
-def _by(call: Call) -> str:
-    """Raises ``ForbiddenError`` for an identity that the token may not assert."""
-    who = decider(call.token, call.text("by"))
-    return who.by if who.via is None else f"{who.by} via {who.via}"
