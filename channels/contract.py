@@ -18,6 +18,7 @@ from gateway.engine.struct import struct
 
 __all__ = [
     "MISSING",
+    "SETTLING",
     "Addressed",
     "Answer",
     "Author",
@@ -278,6 +279,10 @@ class Unknown:
 
 
 SentOrNot = Sent | NotSent | Unknown
+
+SETTLING = Millis(20_000)
+"""How long after it was begun a call may still have its effect, though its answer was lost: until then
+``NotSent`` may turn into ``Sent``."""
 
 
 class RetryLater(Exception):

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 
-from channels.contract import NotSent, RetryLater, Sent, Undeliverable, Unknown
+from channels.contract import SETTLING, NotSent, RetryLater, Sent, Undeliverable, Unknown
 from channels.protocol import CARD, NOTE_LANE, QUEUED, REPLY, Channel, ChannelContext
 from gateway.engine.decisions.opening import opening_from
 from gateway.engine.errors import GatewayError, LeaseLostError, StoreUnavailableError
@@ -28,8 +28,6 @@ log = logging.getLogger("gateway.outbox")
 
 A_MOMENT = Millis(1000)
 A_MINUTE = Millis(60_000)
-SETTLING = Millis(20_000)
-"""How long after it was begun a call may still have its effect, though its answer was lost."""
 
 
 @struct(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.slack.writing.tempo import SURE_AFTER
+from channels.contract import SETTLING
 from gateway.cli.demo.office import Office
 from gateway.cli.demo.proof import Refund, refunds
 from gateway.engine.steps.tasks import Tasks
@@ -21,7 +21,7 @@ from tests.journeys.slack_stage import Moments, Process, furnished
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(120)]
 
-PATIENCE = 30.0 + 2 * SURE_AFTER / 1000
+PATIENCE = 30.0 + 2 * SETTLING / 1000
 """Seconds. A host that finds a call whose answer nobody read waits until it can have no effect any more; it may find
 another behind that, and the machine may have others to serve."""
 PAUSES = (0.0, 60.0, 300.0, 0.0)

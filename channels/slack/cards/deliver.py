@@ -14,7 +14,7 @@ import json
 import secrets
 from typing import Literal, cast
 
-from channels.contract import NotSent, RetryLater, SentOrNot, Undeliverable
+from channels.contract import SETTLING, NotSent, RetryLater, SentOrNot, Undeliverable
 from channels.protocol import Card, ChannelContext, Journal
 from channels.slack.calls import (
     CALL_SECONDS,
@@ -32,7 +32,7 @@ from channels.slack.parsing.envelope import slack_id, text
 from channels.slack.settings import SlackOptions
 from channels.slack.writing.acts import Target, metadata, post, stamp, target_of
 from channels.slack.writing.reconcile import find
-from channels.slack.writing.tempo import LONGEST_WAIT, SURE_AFTER
+from channels.slack.writing.tempo import LONGEST_WAIT
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Binding, Delivery, Part, SettledState
 from gateway.engine.struct import replace
@@ -131,7 +131,7 @@ class _Work:
             await self._journal.record(replace(part, state="gone"))
             return None
         if isinstance(outcome, Ambiguous):
-            extra = dumps({"unsure": now + SURE_AFTER})
+            extra = dumps({"unsure": now + SETTLING})
             await self._journal.record(replace(part, extra=extra))
         self._done(outcome, at)
         part = replace(part, hash=made.hash, extra=None)

@@ -7,7 +7,7 @@ it is rewritten; one that a person stopped answers ``stopped_by_user`` and shows
 
 from __future__ import annotations
 
-from channels.contract import Undeliverable
+from channels.contract import SETTLING, Undeliverable
 from channels.slack.calls import (
     FOR_GOOD,
     Ambiguous,
@@ -20,7 +20,7 @@ from channels.slack.calls import (
 from channels.slack.writing import status
 from channels.slack.writing.acts import Act, Target
 from channels.slack.writing.shown import Extra, Plain, extra_of, with_extra
-from channels.slack.writing.tempo import REFUSED_FOR, SURE_AFTER
+from channels.slack.writing.tempo import REFUSED_FOR
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Part, PartState
 from gateway.engine.struct import replace, struct
@@ -85,7 +85,7 @@ def _unclear(act: Act, now: Millis) -> Came:
     if act.kind in {"append", "stop"} and act.before is not None:
         return Came(parts=(replace(act.before, state="broken", hash=""),))
     if act.kind == "update" and act.before is not None:
-        extra = replace(extra_of(act.before), unsure=now + SURE_AFTER)
+        extra = replace(extra_of(act.before), unsure=now + SETTLING)
         return Came(parts=(with_extra(act.before, extra),), again=AGAIN)
     if act.before is None and act.part is not None:
         return Came()  # it stays opening, and somebody looks

@@ -6,7 +6,7 @@ come into being is noted before it; what came of a call is noted before anything
 
 from __future__ import annotations
 
-from channels.contract import NotSent, RetryLater, Sent, Undeliverable, Unknown
+from channels.contract import SETTLING, NotSent, RetryLater, Sent, Undeliverable, Unknown
 from channels.protocol import ChannelContext, PaceKey
 from channels.slack.calls import (
     CALL_SECONDS,
@@ -26,7 +26,7 @@ from channels.slack.writing.desk import Desk
 from channels.slack.writing.reconcile import find, taken_by
 from channels.slack.writing.sheet import Sheet
 from channels.slack.writing.shown import extra_of, with_extra
-from channels.slack.writing.tempo import REFUSED_FOR, SURE_AFTER, Tempo
+from channels.slack.writing.tempo import REFUSED_FOR, Tempo
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Delivery, Part
@@ -129,7 +129,7 @@ class Hand:
         match await find(part, self.delivery.target, self._api, taken):
             case Sent(ref):
                 await self._note(_adopted(part, ref))
-            case NotSent() if self.ctx.clock.now() >= part.opened_at + SURE_AFTER:
+            case NotSent() if self.ctx.clock.now() >= part.opened_at + SETTLING:
                 await self._note(replace(part, state="gone"))
             case NotSent():
                 pass

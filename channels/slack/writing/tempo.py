@@ -38,8 +38,6 @@ TURN_OVER = 240_000
 """From this age on a stream ends where a block does."""
 TURN_OVER_ANYWHERE = 270_000
 LOOK_EVERY = 2_000
-SURE_AFTER = 20_000
-"""A call may be carried out as late as this after it was begun, though its answer was given up."""
 STATUS_EVERY = 90_000
 """A status of the older kind goes away by itself after two minutes."""
 LONGEST_WAIT = 3.0

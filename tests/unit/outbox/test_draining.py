@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from time import monotonic
 
+from channels.contract import SETTLING
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Delivery
 from gateway.engine.ports import SessionStore
-from gateway.outbox.sending import SETTLING
 from tests.unit.outbox.kit import Desk, desk, until, working
 from tests.unit.outbox.platform import SOURCE, Platform
 

@@ -6,11 +6,10 @@ import asyncio
 
 import pytest
 
-from channels.contract import RetryLater
+from channels.contract import SETTLING, RetryLater
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import Delivery, Part, PartKind
 from gateway.engine.ports import SessionStore
-from gateway.outbox.sending import SETTLING
 from tests.unit.outbox.kit import Desk, desk, until, working
 from tests.unit.outbox.platform import SOURCE, Lost, Platform, Post
 

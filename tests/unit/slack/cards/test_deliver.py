@@ -6,13 +6,12 @@ from typing import cast
 
 import pytest
 
-from channels.contract import RetryLater, Undeliverable
+from channels.contract import SETTLING, RetryLater, Undeliverable
 from channels.protocol import ChannelContext
 from channels.slack.emulator import Fault
 from channels.slack.emulator.faults import CallFault, Lasting
 from channels.slack.reads.place import placed
 from channels.slack.settings import read_options
-from channels.slack.writing.tempo import SURE_AFTER
 from gateway.engine.kinds import JsonObject
 from gateway.engine.ledger import Asked
 from gateway.engine.struct import replace
@@ -165,7 +164,7 @@ async def test_a_redraw_that_slack_did_not_take_is_made_again() -> None:
             with pytest.raises(RetryLater):
                 await s.deliver()
         assert len(s.play.slack.journal.of("chat.update")) == 1
-        s.hands.ahead += SURE_AFTER
+        s.hands.ahead += SETTLING
         row = await s.deliver()
         (card,) = s.cards()
         assert (row.state, card.buttons) == ("done", [])
