@@ -109,7 +109,7 @@ class Hand:
         closed, tries = found.closed, self.delivery.attempts
         if act.kind == "status" and isinstance(outcome, NotNow) and tries >= STATUS_TRIES:
             closed = REFUSED_FOR
-        if act.kind == "status" and isinstance(outcome, Refused):
+        if found.unnamed:
             self.tempo.unnamed = True
         if closed is not None:
             self.ctx.pacer.penalise(self._here(act.method), closed)
