@@ -62,13 +62,11 @@ class Clerks:
 
     async def held(self, limit: int) -> list[VerdictRow]:
         """What waits for an operator, the latest first. What lets itself in is left out."""
-        found = await self._ledger.verdicts(source=MAIL, verdict="held", limit=limit)
-        return [row for row in found if row.rule not in BY_ITSELF]
+        return await self._latest(limit, lambda row: row.rule not in BY_ITSELF, "held")
 
     async def all(self, limit: int) -> list[VerdictRow]:
         """Mail, the latest first; what followed from one, such as a colleague's stop, is no mail."""
-        found = await self._ledger.verdicts(source=MAIL, limit=2 * limit)
-        return [row for row in found if _MAIL_ITSELF.fullmatch(row.event_id)][:limit]
+        return await self._latest(limit, lambda row: bool(_MAIL_ITSELF.fullmatch(row.event_id)))
 
     async def rows(self, limit: int, *, held: bool = False) -> list[JsonObject]:
         """Mail, the latest first, each with what its bytes say where they are kept."""
@@ -166,6 +164,17 @@ class Clerks:
         return "" if found is None else str(found["taken_over"])
 
     # -- beneath -------------------------------------------------------------------------------------
+    async def _latest(
+        self, limit: int, wanted: Callable[[VerdictRow], bool], verdict: str | None = None
+    ) -> list[VerdictRow]:
+        reach = 2 * limit
+        while True:
+            found = await self._ledger.verdicts(source=MAIL, verdict=verdict, limit=reach)
+            rows = [row for row in found if wanted(row)][:limit]
+            if len(rows) == limit or len(found) < reach:
+                return rows
+            reach *= 4
+
     def _asked(self) -> Clerk:
         if self._clerk is None:
             raise NotFoundError("this agent has no mail", fix="gateway doctor email")
