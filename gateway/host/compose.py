@@ -106,7 +106,7 @@ async def open_host(  # noqa: PLR0913 - what kind of host, each by name
         cleanup.push_async_callback(_stopped, runtime)
         room = Context(runtime, definition.name, registry)
         book = Book(runtime, definition.name, loaded.schedules, room)
-        runner = Runner(book, runtime.owner, waits)
+        runner = Runner(book, waits)
         ways = Ways(runtime, definition.name, around, runner) if works else None
         await runtime.start()
         if ways is not None:

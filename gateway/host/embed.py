@@ -138,7 +138,7 @@ def mount_agent(  # noqa: PLR0913 - what an application has and wants, most of i
     room = Context(runtime, agent.name, registry)
     due = _due(running, registry) if schedules else {}
     book = api.schedules = Book(runtime, agent.name, due, room) if due else None
-    runner = None if book is None else Runner(book, runtime.owner, around.waits)
+    runner = None if book is None else Runner(book, around.waits)
     ways = Ways(runtime, agent.name, around, runner) if channels or runner else None
     _hang_on(app, api, ways, runs=first, close_store=close_store)
     return Mounted(api, room)

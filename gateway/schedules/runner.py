@@ -1,16 +1,19 @@
 """Fires an agent's schedules as they come due, each in a task of its own: one that fails or hangs holds
 up no other.
 
-Every host runs this. Whoever finds something due takes that schedule's lease, so that its seed function
-needn't run on all of them; that the tick has one turn is the store's promise, whatever becomes of the lease. The state is
-kept behind the ticks it speaks of: who dies in between leaves ticks that are seen to have an outcome.
+Every host runs this, once for each time that an agent is mounted. Whoever finds something due takes that
+schedule's lease, so that its seed function needn't run on all of them; that the tick has one turn is the
+store's promise, whatever becomes of the lease. The state is kept behind the ticks it speaks of: who dies in
+between leaves ticks that are seen to have an outcome.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from gateway.definition.author import Schedule
@@ -41,13 +44,11 @@ LATEST = 50
 
 
 class Runner:
-    """``owner`` names this process to others."""
-
-    def __init__(self, book: Book, owner: str, waits: Waits) -> None:
+    def __init__(self, book: Book, waits: Waits) -> None:
         self._book = book
         self._runtime = book.runtime
         self._ledger = book.runtime.store.ledger
-        self._owner = owner
+        self._owner = f"schedules-{secrets.token_hex(8)}"
         self._waits = waits
         self._changed = asyncio.Event()
         self._since = self._runtime.clock.now()
@@ -117,7 +118,8 @@ class Runner:
     async def _act(self, name: str, schedule: Schedule, held: Kept, plan: Plan) -> Millis | None:
         state, done = plan.state, None
         for passed in plan.skip:
-            await self._note(self._skipped(name, schedule, passed))
+            with suppress(DuplicateClaimError):  # it has an outcome already
+                await self._ledger.note([self._skipped(name, schedule, passed)])
         for tick in plan.fire:
             firing = Firing(
                 agent=self._book.agent,
@@ -144,9 +146,8 @@ class Runner:
         try:
             fired = await run_once(self._book.room, self._runtime, firing)
         except DuplicateClaimError:
-            return await self._came_of(
-                firing
-            )  # another host was quicker, or this one before it died
+            # Another host was quicker, or this one before it died.
+            return await self._came_of(firing)
         except (StoreUnavailableError, BusyError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and the others go on
@@ -202,14 +203,6 @@ class Runner:
         )
         log.info("schedule %s passed over: %s", name, passed.why)
         return kept(firing, "skipped", self._runtime.clock.now(), passed.why)
-
-    async def _note(self, row: Companion) -> bool:
-        """``False``: the tick has an outcome already."""
-        try:
-            await self._ledger.note([row])
-        except DuplicateClaimError:
-            return False
-        return True
 
 
 def _words(error: Exception) -> str:

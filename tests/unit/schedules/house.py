@@ -136,7 +136,7 @@ async def house(
     around = Surroundings(registry=registry, metrics=Metrics(), waits=time)
     given = {name: parsed(one) for name, one in (schedules or {"digest": DIGEST}).items()}
     book = Book(runtime, "june", given, Context(runtime, "june", registry))
-    runner = Runner(book, runtime.owner, time)
+    runner = Runner(book, time)
     ways = Ways(runtime, "june", around, runner if runs else None)
     async with runtime:
         await ways.start()

@@ -13,7 +13,9 @@ from gateway.definition.author import Schedule
 from gateway.engine.errors import BusyError
 from gateway.engine.kinds import Millis
 from gateway.engine.ports import SessionStore
+from gateway.schedules.runner import Runner
 from gateway.stores.memory import MemoryStore
+from tests.conformance.engine.kit import until
 from tests.unit.schedules.house import DIGEST, NINE, at, house
 
 SESSION = "cron:digest:2026-11-30T09:00+01:00"
@@ -239,6 +241,29 @@ async def test_of_two_hosts_one_fires(store: SessionStore) -> None:
         assert await one.look() == TUESDAY
         assert len(asked) == 1
         assert await one.turns() == [SESSION]
+
+
+async def test_an_agent_that_is_mounted_twice_asks_once(store: SessionStore) -> None:
+    asked: list[datetime] = []
+    answered = asyncio.Event()
+
+    async def seed(*, at: datetime, services: object) -> str:
+        asked.append(at)
+        if len(asked) == 1:
+            await answered.wait()
+        return "good morning"
+
+    async with house(store, {"digest": replace(DIGEST, seed=seed)}) as here:
+        again = Runner(here.book, here.time)
+        await here.look()
+        here.leap_to(NINE)
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(here.look())
+            await until(lambda: bool(asked))
+            second = await again.look("digest", here.book.schedules["digest"])
+            answered.set()
+        assert (second, first.result(), len(asked)) == (None, TUESDAY, 1)
+        assert await here.turns() == [SESSION]
 
 
 async def test_two_hosts_with_different_lines_fire_each_their_own(store: SessionStore) -> None:
