@@ -13,7 +13,7 @@ from gateway.host.pages.shelf import TEMPLATES
 from gateway.intake.rules import meaning
 from gateway.playground import words
 from gateway.playground.doors import door
-from gateway.playground.faults import called
+from gateway.playground.faults import MENU, planned
 from gateway.playground.frames import Frames
 from gateway.playground.screen import Line, Place, Screen, names
 from gateway.playground.turns import Beside, judged
@@ -54,7 +54,12 @@ class Board:
         yield from self._part(
             "modal", fragment(PARTS, "modal", screen=screen, drafts=drafts, names=find)
         )
-        yield from self._part("planned", fragment(PARTS, "faults", planned=planned(self.place)))
+        yield from self._part(
+            "planned",
+            fragment(
+                PARTS, "faults", planned=planned(MENU, self.place.office.slack.faults.planned)
+            ),
+        )
 
     def _part(self, name: str, html: str) -> Iterator[bytes]:
         return self._frames.part(name, html)
@@ -64,8 +69,3 @@ class Board:
         drawn = {one.id: fragment(PARTS, "line", one=one, at=at, names=find) for one in found}
         whole = fragment(PARTS, "lines", id=name, found=found, at=at, names=find)
         return self._frames.rows(name, drawn, whole)
-
-
-def planned(place: Place) -> list[dict[str, object]]:
-    found = place.office.slack.faults.planned
-    return [{"name": called(fault), "struck": fault.struck > 0} for fault in found]

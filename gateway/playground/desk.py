@@ -10,8 +10,8 @@ from channels.slack.emulator.events.http import Reply
 from channels.slack.emulator.wire import a_text, an_object, objects
 from channels.slack.emulator.world.state import View
 from gateway.engine.kinds import Json
-from gateway.playground.faults import MENU
-from gateway.playground.guard import Form
+from gateway.playground.faults import MENU, chosen
+from gateway.playground.guard import Form, first
 from gateway.playground.office import Office
 from gateway.playground.screen import Place
 
@@ -57,7 +57,7 @@ class Desk:
 
     async def say(self, at: Place, form: Form) -> Place:
         """A message, or a command if it begins with a slash. A new one leads into its thread."""
-        person, text = at.persona.person, _one(form, "text").replace("\r\n", "\n").strip()
+        person, text = at.persona.person, first(form, "text").replace("\r\n", "\n").strip()
         if not text:
             raise Impossible("write something first")
         if len(text) > LONGEST:
@@ -69,9 +69,9 @@ class Desk:
         return Place(office=self.office, persona=at.persona, channel=at.channel, root=posted.root)
 
     async def click(self, at: Place, form: Form) -> Place:
-        spot = Spot(at.channel.id, _one(form, "ts"))
-        value = _one(form, "value") or None
-        self._heard(await at.persona.person.click(spot, _one(form, "action"), value))
+        spot = Spot(at.channel.id, first(form, "ts"))
+        value = first(form, "value") or None
+        self._heard(await at.persona.person.click(spot, first(form, "action"), value))
         return at
 
     async def stop(self, at: Place, _: Form) -> Place:
@@ -81,7 +81,7 @@ class Desk:
 
     # -- modals ------------------------------------------------------------------------------------
     async def press(self, at: Place, form: Form) -> Place:
-        self._heard(await at.persona.person.press(self.office.app, _one(form, "action")))
+        self._heard(await at.persona.person.press(self.office.app, first(form, "action")))
         return at
 
     async def submit(self, at: Place, form: Form) -> Place:
@@ -106,11 +106,7 @@ class Desk:
 
     # -- what may go wrong -------------------------------------------------------------------------
     async def fault(self, at: Place, form: Form) -> Place:
-        chosen = _one(form, "fault")
-        planned = {str(number): entry for number, entry in enumerate(MENU)}.get(chosen)
-        if planned is None:
-            raise Impossible("the menu has no such entry")
-        self.office.slack.faults.add(planned.fault())
+        self.office.slack.faults.add(chosen(MENU, first(form, "fault")).fault())
         self.office.slack.journal.changed()
         return at
 
@@ -125,10 +121,6 @@ class Desk:
         if not reply.good:
             status = f", status {reply.status}" if reply.status else ""
             raise Impossible(f"{self.office.bot} didn't take that ({reply.outcome}{status})")
-
-
-def _one(form: Form, name: str) -> str:
-    return form[name][0] if form.get(name) else ""
 
 
 def _values(view: View, form: Form) -> dict[str, Json]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from aiohttp import web
 
+from channels.slack.emulator import Impossible
 from gateway.engine.errors import RequestError
 from gateway.host.auth import ForbiddenError, elsewhere
 from gateway.host.console.access.origin import check_own_page
 from gateway.host.pages.forms import read_fields
 from gateway.host.problems import problem
 
-__all__ = ["Form", "Handler", "guarded", "read"]
+__all__ = ["Form", "Handler", "first", "guarded", "read", "tried"]
 
 Form: TypeAlias = Mapping[str, Sequence[str]]
+P = TypeVar("P")
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -24,6 +26,21 @@ async def read(request: web.Request) -> Form:
     for name, value in await read_fields(request):
         found.setdefault(name, []).append(value)
     return found
+
+
+def first(form: Form, name: str) -> str:
+    return form[name][0] if form.get(name) else ""
+
+
+async def tried(acting: Awaitable[P | None], at: P) -> tuple[str, P]:
+    """What somebody is told of their act, if it isn't possible, and where it leads."""
+    try:
+        led = await acting
+    except Impossible as error:
+        return f"{str(error)[:1].upper()}{str(error)[1:]}.", at
+    if led is None:
+        raise web.HTTPNotFound
+    return "", led
 
 
 def guarded(handler: Handler) -> Handler:

@@ -12,16 +12,15 @@ from pathlib import Path
 
 from aiohttp import web
 
-from channels.slack.emulator import Impossible
 from gateway.host.api import Api
 from gateway.host.pages import LINKS, Link, add_room, fragment, page
 from gateway.host.stream import send
-from gateway.playground.board import PARTS, Board, planned
+from gateway.playground.board import PARTS, Board
 from gateway.playground.desk import Desk
 from gateway.playground.doors import HOME, door, place_of
-from gateway.playground.faults import MENU
+from gateway.playground.faults import MENU, planned
 from gateway.playground.frames import changes
-from gateway.playground.guard import guarded, read
+from gateway.playground.guard import guarded, read, tried
 from gateway.playground.office import Office
 from gateway.playground.screen import Place, look, names
 from gateway.playground.turns import beside
@@ -70,7 +69,7 @@ class Site:
             company=self.office.acme.name,
             people=", ".join(sorted(users[member].name for member in at.channel.members)),
             menu=MENU,
-            planned=planned(at),
+            planned=planned(MENU, self.office.slack.faults.planned),
             bot=bot,
             tries=TRIES.get(self.api.agent, ("hello",)),
             start="" if at.channel.direct else f"@{bot} ",
@@ -98,14 +97,7 @@ class Site:
     async def act(self, request: web.Request) -> web.StreamResponse:
         form = await read(request)
         at = place_of(self.office, {name: values[0] for name, values in form.items()})
-        note, goes = "", at
-        try:
-            led = await self.desk.act(request.match_info["act"], at, form)
-            if led is None:
-                raise web.HTTPNotFound
-            goes = led
-        except Impossible as error:
-            note = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        note, goes = await tried(self.desk.act(request.match_info["act"], at, form), at)
         if "application/json" in request.headers.get("Accept", ""):
             told = {
                 "note": note,

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from gateway.host.pages import fragment
 from gateway.host.pages.shelf import TEMPLATES
+from gateway.playground.faults import planned
 from gateway.playground.frames import Frames
 from gateway.playground.mail.judging import Beside
-from gateway.playground.mail.menu import called
-from gateway.playground.mail.office import MODES, MailOffice
+from gateway.playground.mail.menu import MENU
+from gateway.playground.mail.office import MODES
 from gateway.playground.mail.place import MailPlace, mail_door
 from gateway.playground.mail.reading import Letter
 
@@ -33,14 +34,14 @@ class MailBoard:
             yield from self._letters(at.thread.letters, at)
             yield from part("beside", fragment(PARTS, "beside", steps=steps, at=at))
         yield from part("modes", fragment(PARTS, "modes", at=at, modes=MODES))
-        yield from part("planned", fragment(PARTS, "faults", planned=planned(at.office), at=at))
+        yield from part(
+            "planned",
+            fragment(
+                PARTS, "faults", planned=planned(MENU, at.office.server.faults.planned), at=at
+            ),
+        )
 
     def _letters(self, found: Sequence[Letter], at: MailPlace) -> Iterator[bytes]:
         drawn = {one.id: fragment(PARTS, "letter", one=one, at=at) for one in found}
         whole = fragment(PARTS, "letters", found=found, at=at)
         return self._frames.rows("letters", drawn, whole)
-
-
-def planned(office: MailOffice) -> list[dict[str, object]]:
-    found = office.server.faults.planned
-    return [{"name": called(fault), "struck": fault.struck > 0} for fault in found]

@@ -11,7 +11,8 @@ from channels.email.emulator.process import ServerUnavailableError
 from channels.email.threads.contents import content_id
 from channels.slack.emulator import Impossible
 from gateway.engine.struct import replace
-from gateway.playground.guard import Form
+from gateway.playground.faults import chosen
+from gateway.playground.guard import Form, first
 from gateway.playground.mail.menu import MENU
 from gateway.playground.mail.office import MODES, SHOP, SUPPORT, Correspondent, MailOffice, Mode
 from gateway.playground.mail.place import MailPlace
@@ -61,13 +62,13 @@ class MailDesk:
     # -- writing -----------------------------------------------------------------------------------
     async def write(self, at: MailPlace, form: Form) -> MailPlace:
         """A new mail. It leads into its thread."""
-        text, subject = _text(form), " ".join(_one(form, "subject").split())
+        text, subject = _text(form), " ".join(first(form, "subject").split())
         if len(subject) > SUBJECT:
             raise Impossible(f"a subject holds {SUBJECT} characters; this has {len(subject)}")
-        page = bool(_one(form, "page"))
+        page = bool(first(form, "page"))
         draft = Draft(
             sender=at.person.sender,
-            to=[_one(form, "to").strip() or SUPPORT],
+            to=[first(form, "to").strip() or SUPPORT],
             subject=subject or "(no subject)",
             text="" if page else text,
             html=_page(text) if page else "",
@@ -81,7 +82,7 @@ class MailDesk:
         if thread is None:
             raise Impossible("the thread isn't there any more")
         below = thread.latest
-        draft = reply(below.raw, at.person.sender, text, html=bool(_one(form, "page")))
+        draft = reply(below.raw, at.person.sender, text, html=bool(first(form, "page")))
         to, cc = _goes_to(at.person, draft, below, thread.letters)
         draft = replace(draft, files=_files(form), to=to, cc=cc)
         await self._send(at.person, draft)
@@ -106,7 +107,7 @@ class MailDesk:
 
     # -- the mailbox -------------------------------------------------------------------------------
     async def mode(self, at: MailPlace, form: Form) -> MailPlace:
-        chosen = _one(form, "mode")
+        chosen = first(form, "mode")
         if chosen not in MODES or not at.person.has_modes:
             raise Impossible("this mailbox has no such setting")
         self.office.set_mode(at.person, cast("Mode", chosen))
@@ -115,15 +116,13 @@ class MailDesk:
 
     # -- what may go wrong -------------------------------------------------------------------------
     async def fault(self, at: MailPlace, form: Form) -> MailPlace:
-        planned = {str(number): entry for number, entry in enumerate(MENU)}.get(_one(form, "fault"))
-        if planned is None:
-            raise Impossible("the menu has no such entry")
-        if planned.embedded and self.office.dovecot is not None:
+        entry = chosen(MENU, first(form, "fault"))
+        if entry.embedded and self.office.dovecot is not None:
             raise Impossible(
                 "the support inbox lies in Dovecot, which makes no mistakes on demand; for this one start"
                 " gateway dev --mail embedded"
             )
-        self.office.server.faults.add(planned.fault())
+        self.office.server.faults.add(entry.fault())
         self.office.server.journal.changed()
         return at
 
@@ -158,7 +157,7 @@ def _goes_to(
 
 
 def _text(form: Form) -> str:
-    text = _one(form, "text").replace("\r\n", "\n").strip()
+    text = first(form, "text").replace("\r\n", "\n").strip()
     if not text:
         raise Impossible("write something first")
     if len(text) > LONGEST:
@@ -171,13 +170,9 @@ def _page(text: str) -> str:
 
 
 def _files(form: Form) -> tuple[File, ...]:
-    chosen = _one(form, "file")
+    chosen = first(form, "file")
     if not chosen:
         return ()
     if chosen not in SAMPLES:
         raise Impossible("there is no such file to attach")
     return (SAMPLES[chosen][1],)
-
-
-def _one(form: Form, name: str) -> str:
-    return form[name][0] if form.get(name) else ""

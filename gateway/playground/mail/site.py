@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from channels.slack.emulator import Impossible
 from gateway.host.api import Api
 from gateway.host.pages import page
 from gateway.host.pages.render import HEADERS, POLICY
 from gateway.host.stream import send
+from gateway.playground.faults import planned
 from gateway.playground.frames import changes
-from gateway.playground.guard import Form, guarded, read
-from gateway.playground.mail.board import MailBoard, planned
+from gateway.playground.guard import guarded, read, tried
+from gateway.playground.mail.board import MailBoard
 from gateway.playground.mail.desk import SAMPLES, MailDesk
 from gateway.playground.mail.judging import beside, judge
 from gateway.playground.mail.menu import MENU
@@ -63,7 +63,7 @@ class MailSite:
             steps=await beside(self.api, at),
             menu=MENU,
             modes=MODES,
-            planned=planned(self.office),
+            planned=planned(MENU, self.office.server.faults.planned),
             samples={name: told for name, (told, _) in SAMPLES.items()},
             tries=TRIES.get(self.api.agent, (("Hello", "Hello!"),)),
             support=SUPPORT,
@@ -115,16 +115,9 @@ class MailSite:
 
     # -- acting ------------------------------------------------------------------------------------
     async def act(self, request: web.Request) -> web.StreamResponse:
-        form: Form = await read(request)
+        form = await read(request)
         at = mail_place(self.office, {name: values[0] for name, values in form.items()})
-        note, goes = "", at
-        try:
-            led = await self.desk.act(request.match_info["act"], at, form)
-            if led is None:
-                raise web.HTTPNotFound
-            goes = led
-        except Impossible as error:
-            note = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        note, goes = await tried(self.desk.act(request.match_info["act"], at, form), at)
         headers = {"Cache-Control": "no-store"}
         if "application/json" in request.headers.get("Accept", ""):
             leads = "" if goes.query == at.query else mail_door(goes)
