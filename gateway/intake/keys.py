@@ -18,8 +18,8 @@ def claims(keys: Iterable[str], at: Millis, turn: TurnRow | None = None) -> tupl
     return tuple(Claim(key=key, turn=turn, at=at, expires_at=end) for key in dict.fromkeys(keys))
 
 
-def removed(post: str) -> str:
-    """Taken by the removal of a post that isn't let in yet, or by the post when it is: by one of them."""
+def in_or_gone(post: str) -> str:
+    """Taken by a post that had to wait when it is let in, or by its removal before that: by one of them."""
     return f"{post}:removed"
 
 

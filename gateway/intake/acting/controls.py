@@ -223,7 +223,7 @@ async def _delete(means: Means, asked: Control, since: Millis) -> Came:
     versions = await _versions(means, ref, asked.post)
     if not versions:
         # What is held isn't let in any more, unless it came in just now.
-        await _take(means, keys.removed(asked.post))
+        await _take(means, keys.in_or_gone(asked.post))
         versions = await _versions(means, ref, asked.post)
     if not versions:
         return _not_yet(means, asked, since)

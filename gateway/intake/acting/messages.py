@@ -16,12 +16,12 @@ from gateway.intake.verdicts import Judgement
 async def message(means: Means, inbound: Inbound, since: Millis, attempts: int) -> Came:
     """Let it in if it can be now. Raises ``StoreUnavailableError``."""
     now = means.clock.now()
-    gone = keys.removed(inbound.post)
-    inbound = replace(inbound, keys=(*inbound.keys, gone))
+    in_or_gone = keys.in_or_gone(inbound.post)
+    inbound = replace(inbound, keys=(*inbound.keys, in_or_gone))
     known = await means.runtime.store.ledger.known(asked(means.source, inbound))
     if known.verdict is not None and known.verdict.verdict != "held":
         return Settled()  # let in before a crash; its verdict says so
-    if any(claim.key == gone and claim.turn is None for claim in known.claims):
+    if any(claim.key == in_or_gone and claim.turn is None for claim in known.claims):
         return settle(means, inbound, "not_addressed", "removed-first")
     made = decide(inbound, known, means.agent, now)
     if made.word == "held" and not made.by_hand:
