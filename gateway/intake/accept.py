@@ -146,23 +146,15 @@ def accompany(letter: Letter, where: Standing, source: str, at: Millis) -> tuple
     rows: list[Companion] = [
         *keys.claims(inbound.keys, at, NEW_TURN),
         verdict(source, inbound, judged(letter, where), at, revises=letter.revises),
-        PlaceBound(
-            place=inbound.place.key,
-            agent=ref.agent,
-            session=ref.key,
-            kind="thread",
-            turn=NEW_TURN,
-            at=at,
+        *(
+            PlaceBound(
+                place=place, agent=ref.agent, session=ref.key, kind="thread", turn=NEW_TURN, at=at
+            )
+            for place in (inbound.place.key, *inbound.places)
         ),
         _view(REPLY, inbound, source, lane, at),
+        *(PairSeen(pair=one.key, window=one.window, at=at) for one in inbound.budgets),
     ]
-    rows += [
-        PlaceBound(
-            place=place, agent=ref.agent, session=ref.key, kind="thread", turn=NEW_TURN, at=at
-        )
-        for place in inbound.places
-    ]
-    rows += [PairSeen(pair=one.key, window=one.window, at=at) for one in inbound.budgets]
     if _waits(letter, where):
         rows.append(_view(QUEUED, inbound, source, lane + NOTE_LANE, at))
     return (*rows, *spoken(inbound, at))
