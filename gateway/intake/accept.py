@@ -17,7 +17,6 @@ from gateway.engine.errors import (
 )
 from gateway.engine.kinds import JsonObject, Millis, SessionRef
 from gateway.engine.ledger import Known
-from gateway.engine.limits import Clock
 from gateway.engine.outcomes import Standing, TurnInput
 from gateway.engine.records import (
     NEW_TURN,
@@ -62,11 +61,11 @@ class Overtaken(Exception):
 class Entrance:
     """Opens turns for one agent from one source."""
 
-    def __init__(self, runtime: Runtime, agent: str, source: str, clock: Clock) -> None:
+    def __init__(self, runtime: Runtime, agent: str, source: str) -> None:
         self._runtime = runtime
         self._agent = agent
         self._source = source
-        self._clock = clock
+        self._clock = runtime.clock
 
     def session_of(self, place: Place, known: Known) -> SessionRef:
         """Where a place belongs, or else the session that is named after it."""

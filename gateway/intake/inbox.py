@@ -18,7 +18,7 @@ from channels.protocol import Channel, Conversing
 from gateway.engine.errors import GatewayError, LeaseLostError, StoreUnavailableError
 from gateway.engine.kinds import Millis
 from gateway.engine.ledger import InboxRow
-from gateway.engine.limits import SYSTEM_WAITS, Clock, Waits
+from gateway.engine.limits import SYSTEM_WAITS, Waits
 from gateway.engine.runtime import Runtime
 from gateway.intake import words
 from gateway.intake.accept import Entrance
@@ -52,21 +52,19 @@ class Inbox:
         channels: Mapping[str, Channel],
         owner: str,
         waits: Waits = SYSTEM_WAITS,
-        clock: Clock | None = None,
     ) -> None:
         self._runtime = runtime
         self._ledger = runtime.store.ledger
         self._owner = owner
         self._waits = waits
-        self._clock = clock or runtime.clock
+        self._clock = runtime.clock
         self._means = {
             source: Means(
                 runtime=runtime,
                 agent=agent,
                 # Only channels on which people press buttons have answers and words kept.
                 channel=cast("Conversing", channel),
-                entrance=Entrance(runtime, agent, source, self._clock),
-                clock=self._clock,
+                entrance=Entrance(runtime, agent, source),
             )
             for source, channel in channels.items()
         }

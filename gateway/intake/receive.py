@@ -9,7 +9,6 @@ from channels.protocol import Channel
 from gateway.engine.errors import DuplicateClaimError
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.ledger import Known
-from gateway.engine.limits import Clock
 from gateway.engine.records import Companion, Held
 from gateway.engine.runtime import Runtime
 from gateway.engine.struct import replace
@@ -34,15 +33,14 @@ class Intake:
         agent: str,
         channel: Channel,
         wake: Callable[[], None],
-        clock: Clock | None = None,
     ) -> None:
         self._agent = agent
         self._source = channel.source
         self._wake = wake
-        self._clock = clock or runtime.clock
+        self._clock = runtime.clock
         self._store = runtime.store
         self._ledger = runtime.store.ledger
-        self._entrance = Entrance(runtime, agent, channel.source, self._clock)
+        self._entrance = Entrance(runtime, agent, channel.source)
 
     async def receive(self, parsed: Parsed) -> Verdict:
         """Judge a verified event. When this returns, the verdict is committed together with all that

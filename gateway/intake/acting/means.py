@@ -41,7 +41,10 @@ class Means:
     agent: str
     channel: Conversing
     entrance: Entrance
-    clock: Clock
+
+    @property
+    def clock(self) -> Clock:
+        return self.runtime.clock
 
     @property
     def source(self) -> str:

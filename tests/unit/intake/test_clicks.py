@@ -312,7 +312,6 @@ async def test_two_workers_act_on_a_click_once(here: Stage) -> None:
         channels={"talk": here.world.talk},
         owner="there",
         waits=here.time,
-        clock=here.time.clock,
     )
     here.workers.append(here.group.create_task(other.run()))
     here.workers.append(here.group.create_task(here.inbox.run()))

@@ -312,7 +312,9 @@ async def stage(
     opened = await asyncio.to_thread(open_store, url) if store is None else store
     await opened.open()
     time = ScaledTime(speed)
-    runtime = Runtime({"june": agent_for(world)}, opened, LocalSink(), limits=limits)
+    runtime = Runtime(
+        {"june": agent_for(world)}, opened, LocalSink(), limits=limits, clock=time.clock
+    )
     channel: Conversing = world.talk
     woken: list[bool] = []
     inbox = Inbox(
@@ -321,14 +323,13 @@ async def stage(
         channels={"talk": channel},
         owner="here",
         waits=time,
-        clock=time.clock,
     )
 
     def wake() -> None:
         woken.append(True)
         inbox.wake()
 
-    intake = Intake(runtime=runtime, agent="june", channel=channel, wake=wake, clock=time.clock)
+    intake = Intake(runtime=runtime, agent="june", channel=channel, wake=wake)
     try:
         async with runtime, asyncio.TaskGroup() as group:
             here = Stage(world, opened, runtime, intake, inbox, time, woken, group)
