@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gateway.cli.text import Style, arguments, value
-from gateway.engine.kinds import Json, JsonObject
+from gateway.cli.text import Style, arguments
+from gateway.cli.told import object_of, text_of, whole
+from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import clean, iso, one_line, span
 
 TERMINAL = frozenset({"turn.completed", "turn.failed", "turn.cancelled", "turn.timed_out"})
@@ -43,19 +44,6 @@ def rows(events: Iterable[JsonObject], limit: int = 110) -> list[tuple[JsonObjec
         if line is not None:
             shown.append((event, line))
     return shown
-
-
-def text_of(item: Json) -> str:
-    """A value that may be text, for people: text as it is, everything else as JSON."""
-    return item if isinstance(item, str) else "" if item is None else value(item)
-
-
-def whole(item: Json) -> int:
-    return int(item) if isinstance(item, int | float) and not isinstance(item, bool) else 0
-
-
-def object_of(item: Json) -> JsonObject:
-    return item if isinstance(item, dict) else {}
 
 
 def call_line(event: JsonObject, limit: int = 110) -> str:

@@ -15,7 +15,7 @@ from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import at_desk
 from gateway.cli.talk.card import answerers, boolean, card, command
 from gateway.cli.talk.printer import TurnPrinter
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import object_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.words.text import one_line
 

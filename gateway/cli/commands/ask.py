@@ -17,7 +17,7 @@ from gateway.cli.seat import at_desk
 from gateway.cli.talk.card import FORGOTTEN, boolean, card, command
 from gateway.cli.talk.follow import Address, Follower
 from gateway.cli.talk.keys import new_session
-from gateway.cli.timeline import object_of, text_of
+from gateway.cli.told import object_of, text_of
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
 

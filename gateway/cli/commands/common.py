@@ -12,7 +12,7 @@ from gateway.cli.exits import Exit
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.text import STATE_MARK, STATE_STYLE, arguments
-from gateway.cli.timeline import object_of, text_of
+from gateway.cli.told import object_of, objects_of, text_of
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.limits import SYSTEM_CLOCK
@@ -180,9 +180,8 @@ def show_messages(out: Out, messages: Sequence[JsonObject]) -> None:
         if text_of(message.get("turn_id")) != turn:
             turn = text_of(message.get("turn_id"))
             out.say((f"── {turn}", "dim"))
-        content = message.get("content")
-        for item in content if isinstance(content, list) else []:
-            _show_block(out, text_of(message.get("role")), object_of(item))
+        for block in objects_of(message.get("content")):
+            _show_block(out, text_of(message.get("role")), block)
 
 
 NAMES: dict[str, Part] = {

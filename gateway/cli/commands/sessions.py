@@ -17,7 +17,7 @@ from gateway.cli.commands.common import (
 )
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
-from gateway.cli.timeline import text_of, whole
+from gateway.cli.told import text_of, whole
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count, distance
 

@@ -8,7 +8,7 @@ from gateway.cli.base import Command, pass_out
 from gateway.cli.commands.common import AGENT, LIMIT, listing, now
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import items_of, objects_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.words.text import count, distance
 from gateway.values import needed
@@ -44,9 +44,9 @@ def _rows(found: JsonObject, where: str) -> list[tuple[str, Part]]:
     if dead := whole(found.get("dead_deliveries")):
         more = "✗ %d dead   gateway deliveries list --state dead"
         rows.append(("deliveries", (more % dead, "red")))
-    for channel in map(object_of, _items(found.get("channels"))):
+    for channel in objects_of(found.get("channels")):
         rows.append((text_of(channel.get("name")), _channel(channel)))
-        rows += [_standing(line) for line in map(object_of, _items(channel.get("standing")))]
+        rows += [_standing(line) for line in objects_of(channel.get("standing"))]
     if held := whole(found.get("held_mail")):
         rows.append(("held mail", (f"⏸ {held} waiting → gateway mail list --held", "yellow")))
     return rows
@@ -85,12 +85,8 @@ def _channel(channel: JsonObject) -> Part:
     return f"off · set {missing}" if missing else "off", "dim"
 
 
-def _items(found: Json) -> list[Json]:
-    return found if isinstance(found, list) else []
-
-
 def _texts(found: Json) -> list[str]:
-    return [text_of(item) for item in _items(found)]
+    return [text_of(item) for item in items_of(found)]
 
 
 @click.command(cls=Command, short_help="What somebody may have to answer for.")

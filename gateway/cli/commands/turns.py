@@ -18,7 +18,8 @@ from gateway.cli.commands.common import (
 )
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk
-from gateway.cli.timeline import clock, object_of, rows, text_of, whole
+from gateway.cli.timeline import clock, rows
+from gateway.cli.told import object_of, text_of, whole
 from gateway.engine.kinds import OPEN_STATES, JsonObject
 from gateway.host.words.text import count, iso, one_line, span
 from gateway.outbox.reference import reference_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gateway.cli.demo import proof
 from gateway.cli.demo.theatre import Theatre, listed, until, within
 from gateway.cli.problem import Problem
-from gateway.cli.timeline import text_of
+from gateway.cli.told import text_of
 
 DESKS = ("1042", "1043", "1044", "1045", "1042", "1043", "1044", "1045")
 """One conversation each, about this order. Not 1046: somebody asks about it beneath the digest, and would

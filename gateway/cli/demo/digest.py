@@ -11,7 +11,7 @@ from gateway.cli.demo.office import Office
 from gateway.cli.demo.slack_scenes import show
 from gateway.cli.demo.theatre import Theatre, listed
 from gateway.cli.problem import Problem
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import object_of, text_of, whole
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.limits import SYSTEM_CLOCK
 

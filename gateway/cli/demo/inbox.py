@@ -10,7 +10,7 @@ from gateway.cli.demo.digest import now
 from gateway.cli.demo.post import CUSTOMER, FORGER, SUPPORT, PostOffice, words
 from gateway.cli.demo.slack_scenes import show
 from gateway.cli.demo.theatre import Theatre, listed, until, within
-from gateway.cli.timeline import text_of
+from gateway.cli.told import text_of
 from gateway.engine.kinds import JsonObject
 from gateway.engine.struct import replace
 from gateway.testing.mail import Away, Draft, reply

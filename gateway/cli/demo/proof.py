@@ -9,7 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.cli.timeline import TERMINAL, object_of, text_of, whole
+from gateway.cli.timeline import TERMINAL
+from gateway.cli.told import objects_of, text_of, whole
 from gateway.engine.kinds import JsonObject
 
 
@@ -38,8 +39,7 @@ def paired(messages: Sequence[JsonObject]) -> Proven:
     calls: Counter[str] = Counter()
     results: Counter[str] = Counter()
     for message in messages:
-        content = message.get("content")
-        for block in map(object_of, content if isinstance(content, list) else []):
+        for block in objects_of(message.get("content")):
             if block.get("type") == "tool_call":
                 calls[text_of(block.get("id"))] += 1
             elif block.get("type") == "tool_result":

@@ -15,7 +15,7 @@ from gateway.cli.demo.post import PostOffice
 from gateway.cli.demo.slack_scenes import mention, refund
 from gateway.cli.demo.stage import Stage
 from gateway.cli.demo.theatre import Theatre
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import object_of, text_of, whole
 
 LEAD = "demo:leads:first"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateway.cli.demo import proof
 from gateway.cli.demo.office import Office
 from gateway.cli.demo.theatre import Theatre, until
-from gateway.cli.timeline import text_of
+from gateway.cli.told import text_of
 from gateway.engine.kinds import JsonObject
 from gateway.testing.slack import Fault, Message, Shown
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from gateway.cli.demo.proof import Proven
 from gateway.cli.out import Out
 from gateway.cli.text import Style, arguments
-from gateway.cli.timeline import object_of, text_of
+from gateway.cli.told import object_of, text_of
 from gateway.engine.kinds import JsonObject
 
 LABEL = 13

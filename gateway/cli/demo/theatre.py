@@ -12,7 +12,8 @@ from gateway.cli.demo.hosting import HostProcess
 from gateway.cli.demo.stage import Stage
 from gateway.cli.desk.client import Client, segment
 from gateway.cli.problem import Problem
-from gateway.cli.timeline import TERMINAL, object_of, text_of
+from gateway.cli.timeline import TERMINAL
+from gateway.cli.told import object_of, objects_of, text_of
 from gateway.engine.kinds import Json, JsonObject
 
 PATIENCE = 30.0
@@ -117,8 +118,7 @@ def where(session: str) -> str:
 
 
 def listed(body: Json, name: str) -> list[JsonObject]:
-    found = object_of(body).get(name)
-    return [object_of(item) for item in found] if isinstance(found, list) else []
+    return objects_of(object_of(body).get(name))
 
 
 @asynccontextmanager

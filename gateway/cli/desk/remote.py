@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TypeVar
 
 from gateway.cli.desk.client import Client, Lost, segment
-from gateway.cli.timeline import TERMINAL, object_of, text_of, whole
+from gateway.cli.timeline import TERMINAL
+from gateway.cli.told import object_of, objects_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.hostfile import HostFile
 
@@ -299,5 +300,4 @@ def _query(**given: str | None) -> dict[str, str]:
 
 def _items(body: Json, name: str) -> list[JsonObject]:
     """The list in an answer: bare, or under its name."""
-    found = body.get(name) if isinstance(body, dict) else body
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return objects_of(body.get(name) if isinstance(body, dict) else body)

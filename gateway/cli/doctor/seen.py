@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gateway.cli.doctor.calls import Answer
 from gateway.cli.doctor.finding import Finding
 from gateway.cli.operate.manifest import App
+from gateway.cli.told import objects_of
 from gateway.config import Settings
 from gateway.definition import Loaded
 from gateway.engine.kinds import JsonObject, Millis
@@ -147,8 +148,8 @@ class Seen:
     def served(self, channel: str) -> JsonObject | None:
         """What the running host says of a channel that is on there."""
         rows = [] if self.kept is None else self.kept.status.get("channels")
-        for row in rows if isinstance(rows, list) else []:
-            if isinstance(row, dict) and row.get("name") == channel and row.get("on"):
+        for row in objects_of(rows):
+            if row.get("name") == channel and row.get("on"):
                 return row
         return None
 

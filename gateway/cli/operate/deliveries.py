@@ -12,7 +12,7 @@ from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
 from gateway.cli.text import Style, arguments
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import object_of, objects_of, text_of, whole
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import iso, one_line
@@ -139,8 +139,7 @@ def _tell(out: Out, row: JsonObject) -> None:
     if revive := text_of(row.get("revive_on")):
         told.append(("waits for", revive))
     out.fields(told)
-    parts = row.get("parts")
-    for part in map(object_of, parts if isinstance(parts, list) else []):
+    for part in objects_of(row.get("parts")):
         if part.get("state") == "gone" and not part.get("ref"):
             continue  # it never came to be
         ref = text_of(part.get("ref")) or "-"

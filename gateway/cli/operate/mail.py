@@ -14,9 +14,9 @@ from gateway.cli.operate.why import STYLE
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import items_of, object_of, objects_of, text_of, whole
 from gateway.engine.errors import GatewayError
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count, iso, one_line
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ def people(out: Out, conversation: str) -> None:
             ("conversation", text_of(found.get("conversation"))),
             ("session", text_of(found.get("session"))),
             ("speaks", (f"{who}, who took it over", "yellow") if who else "the agent"),
-            *(("takes part", text_of(one)) for one in _items(found.get("people"))),
+            *(("takes part", text_of(one)) for one in items_of(found.get("people"))),
         ]
     )
 
@@ -213,12 +213,8 @@ async def _known(work: Awaitable[T]) -> T:
 
 
 # -- words -------------------------------------------------------------------------------------------
-def _items(found: Json) -> list[Json]:
-    return found if isinstance(found, list) else []
-
-
 def _reasons(row: JsonObject) -> str:
-    return " ".join(text_of(one) for one in _items(row.get("reasons")))
+    return " ".join(text_of(one) for one in items_of(row.get("reasons")))
 
 
 def _verdict(row: JsonObject, out: Out) -> Part:
@@ -270,7 +266,7 @@ def _read(row: JsonObject) -> list[tuple[str, Part]]:
             (f"level {level}: {text_of(row.get('known'))}", "yellow" if level == "none" else ""),
         ),
     ]
-    told += [("", text_of(one)) for one in _items(row.get("reasons"))]
+    told += [("", text_of(one)) for one in items_of(row.get("reasons"))]
     came = f"{iso(whole(row.get('came')))} by {text_of(row.get('way'))}"
     told += [
         ("subject", one_line(text_of(row.get("subject")), 300) or "(none)"),
@@ -283,12 +279,12 @@ def _read(row: JsonObject) -> list[tuple[str, Part]]:
     if bounce := object_of(row.get("bounce")):
         what = f"{text_of(bounce.get('recipient'))} {text_of(bounce.get('action'))}"
         told.append(("tells of", f"{what}: {text_of(bounce.get('said'))}"))
-    for file in map(object_of, _items(row.get("attachments"))):
+    for file in objects_of(row.get("attachments")):
         name = one_line(text_of(file.get("name")), 120) or "a part without a name"
         about = f"{name} ({text_of(file.get('media_type'))}, {whole(file.get('size'))} bytes)"
         unread = text_of(file.get("unread"))
         told.append(("attached", f"{about}: {unread}" if unread else about))
-    told += [("note", text_of(one)) for one in _items(row.get("notes"))]
+    told += [("note", text_of(one)) for one in items_of(row.get("notes"))]
     if hidden := whole(row.get("hidden")):
         told.append(("hidden", f"{count(hidden, 'character')} that its reader wouldn't see"))
     if over_limit := text_of(row.get("over")):

@@ -13,7 +13,7 @@ from gateway.cli.commands.common import listing, named, now, state_part
 from gateway.cli.out import Out, Part, plain, style
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import object_of, text_of, whole
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import distance, one_line

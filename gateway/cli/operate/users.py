@@ -9,7 +9,7 @@ from gateway.cli.commands.common import listing, now
 from gateway.cli.out import Out, Part
 from gateway.cli.seat import at_desk, settings
 from gateway.cli.text import Style
-from gateway.cli.timeline import text_of, whole
+from gateway.cli.told import text_of, whole
 from gateway.engine.kinds import JsonObject
 from gateway.host.console.access.visitor import ROLES
 from gateway.host.hostfile import find_host, local_url

@@ -10,7 +10,7 @@ from gateway.cli.desk import Desk
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem
 from gateway.cli.seat import at_desk
-from gateway.cli.timeline import text_of, whole
+from gateway.cli.told import text_of, whole
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gateway.cli.out import Out, Part
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import object_of, objects_of, text_of, whole
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import distance, iso
 
@@ -52,8 +52,7 @@ def card(out: Out, request: JsonObject) -> None:
 
 
 def _votes(request: JsonObject) -> list[JsonObject]:
-    found = request.get("cast")
-    return [object_of(one) for one in found] if isinstance(found, list) else []
+    return objects_of(request.get("cast"))
 
 
 def _vote(vote: JsonObject) -> str:

@@ -18,7 +18,7 @@ from gateway.cli.portal import Portal
 from gateway.cli.problem import Problem, explain
 from gateway.cli.talk.card import FORGOTTEN, boolean, card, command
 from gateway.cli.talk.follow import Follower
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import object_of, text_of, whole
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import Json, JsonObject
 

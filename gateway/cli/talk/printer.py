@@ -7,7 +7,8 @@ words that were taken back.
 from __future__ import annotations
 
 from gateway.cli.out import Out, Part
-from gateway.cli.timeline import TERMINAL, call_line, describe, text_of
+from gateway.cli.timeline import TERMINAL, call_line, describe
+from gateway.cli.told import text_of
 from gateway.engine.kinds import JsonObject
 
 _LINES = frozenset(

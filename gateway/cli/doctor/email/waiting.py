@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from channels.email.standing import ELSEWHERE
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import objects_of, text_of, whole
 from gateway.host.words.text import count, distance, one_line
 
 
@@ -39,7 +39,7 @@ def lease(seen: Seen) -> Iterator[Finding]:
     """One host reads a mailbox at a time."""
     row = seen.served("email")
     lines = None if row is None or row.get("problem") else row.get("standing")
-    told = [text_of(object_of(one).get("told")) for one in lines] if isinstance(lines, list) else []
+    told = [text_of(one.get("told")) for one in objects_of(lines)]
     elsewhere = [one for one in told if ELSEWHERE in one]
     if elsewhere:
         yield warning(

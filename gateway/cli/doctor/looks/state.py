@@ -12,7 +12,7 @@ from gateway.cli.doctor.finding import Finding, Fix, error
 from gateway.cli.doctor.seen import Disk, Kept
 from gateway.cli.problem import Problem
 from gateway.cli.seat import identity
-from gateway.cli.timeline import text_of, whole
+from gateway.cli.told import text_of, whole
 from gateway.config import Settings
 from gateway.definition import DefinitionError
 from gateway.engine.errors import GatewayError

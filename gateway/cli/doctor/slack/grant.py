@@ -14,7 +14,7 @@ from gateway.cli.doctor.finding import Finding, Fix, error
 from gateway.cli.doctor.seen import Seen
 from gateway.cli.doctor.slack.tokens import OAUTH, kind_of
 from gateway.cli.operate.manifest import needs
-from gateway.cli.timeline import object_of
+from gateway.cli.told import object_of
 
 REINSTALL = "On the app's page, Install App, press Reinstall to Workspace"
 NEW_MANIFEST = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
 from gateway.cli.operate.manifest import HOOK, NOWHERE, differences, manifest
-from gateway.cli.timeline import object_of, text_of
+from gateway.cli.told import object_of, text_of
 
 PASTE = "Write the manifest anew and paste it on the app's page under App Manifest"
 REWRITE = "gateway slack manifest > manifest.yml"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.timeline import object_of
+from gateway.cli.told import object_of
 
 REWRITE = "gateway slack manifest > manifest.yml"
 

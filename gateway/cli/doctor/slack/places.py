@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from gateway.cli.doctor.calls import Answer
 from gateway.cli.doctor.finding import Finding, Fix, error
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.timeline import object_of, text_of
+from gateway.cli.told import object_of, text_of
 from gateway.definition.load import Address
 
 

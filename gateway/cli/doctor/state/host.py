@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
 from gateway.cli.dotenv import TAKE_OVER
+from gateway.cli.told import items_of, objects_of
 
 
 def ready(seen: Seen) -> Iterator[Finding]:
     kept = seen.kept
     if kept is None or kept.host is None or kept.status.get("ready") is not False:
         return
-    problems = kept.status.get("problems")
-    said = "; ".join(map(str, problems)) if isinstance(problems, list) else ""
+    said = "; ".join(map(str, items_of(kept.status.get("problems"))))
     yield error(
         "state.host",
         "the host takes no turns",
@@ -39,9 +39,8 @@ def channels(seen: Seen) -> Iterator[Finding]:
     kept = seen.kept
     if kept is None or kept.host is None or not seen.slack_on:
         return
-    rows = kept.status.get("channels")
-    told = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    slack = [row for row in told if row.get("name") == "slack"]
+    rows = objects_of(kept.status.get("channels"))
+    slack = [row for row in rows if row.get("name") == "slack"]
     if slack and slack[0].get("on") is not True:
         yield error(
             "slack.down",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateway.cli.doctor.finding import Finding, Fix, error
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.timeline import object_of, text_of, whole
+from gateway.cli.told import items_of, object_of, text_of, whole
 from gateway.host.words.text import distance
 
 ENDED_BADLY = frozenset({"failed", "timed_out"})
@@ -57,5 +57,4 @@ def unknown(seen: Seen) -> Iterator[Finding]:
 
 def _agents(seen: Seen) -> list[str]:
     found = {} if seen.kept is None else seen.kept.status
-    agents = found.get("agents")
-    return [str(name) for name in agents] if isinstance(agents, list) else []
+    return [str(name) for name in items_of(found.get("agents"))]

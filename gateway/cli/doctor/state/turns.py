@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Kept, Seen
-from gateway.cli.timeline import text_of, whole
+from gateway.cli.told import items_of, text_of, whole
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count
 
@@ -28,8 +28,7 @@ def stranded(seen: Seen) -> Iterator[Finding]:
             Fix(text="Start a host: it takes them up where they were", command="gateway serve"),
         )
         return
-    agents = kept.status.get("agents")
-    served = {str(name) for name in agents} if isinstance(agents, list) else set[str]()
+    served = {str(name) for name in items_of(kept.status.get("agents"))}
     lost = [row for row in kept.unfinished if text_of(row.get("agent")) not in served]
     yield from _unserved(lost, served)
     still = [row for row in kept.unfinished if row not in lost and _still(row, seen, kept)]
@@ -50,8 +49,7 @@ def unanswerable(seen: Seen) -> Iterator[Finding]:
     kept = seen.kept
     if kept is None or kept.host is None:
         return
-    agents = kept.status.get("agents")
-    served = {str(name) for name in agents} if isinstance(agents, list) else set[str]()
+    served = {str(name) for name in items_of(kept.status.get("agents"))}
     lost = [row for row in kept.approvals if text_of(row.get("agent")) not in served]
     yield from _unserved(lost, served, "request")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateway.cli.doctor.finding import Finding, Fix, error, warning
 from gateway.cli.doctor.seen import Seen
-from gateway.cli.timeline import text_of, whole
+from gateway.cli.told import text_of, whole
 from gateway.engine.kinds import JsonObject
 from gateway.host.words.text import count, distance, one_line
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gateway.cli.commands.common import SEARCHED
 from gateway.cli.desk import Desk
 from gateway.cli.doctor.calls import Answer, Caller
-from gateway.cli.timeline import object_of, text_of
+from gateway.cli.told import items_of, object_of, objects_of, text_of
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.struct import struct
 
@@ -173,9 +173,8 @@ class Trial:
         answer = await self._ask(
             "conversations.replies", channel=self.channel, ts=self.root, include_all_metadata=True
         )
-        messages = answer.data.get("messages")
-        for message in messages if isinstance(messages, list) else []:
-            kept = object_of(object_of(object_of(message).get("metadata")).get("event_payload"))
+        for message in objects_of(answer.data.get("messages")):
+            kept = object_of(object_of(message.get("metadata")).get("event_payload"))
             if kept.get("nonce") == self.nonce:
                 return ""
         raise Failed("its metadata doesn't come back, so a lost answer couldn't be made up for")
@@ -216,8 +215,7 @@ class Trial:
     async def _person(self) -> str:
         """Somebody of this workspace who is in the channel; nobody is notified."""
         answer = await self._ask("conversations.members", channel=self.channel, limit=MEMBERS)
-        members = answer.data.get("members")
-        for member in members if isinstance(members, list) else []:
+        for member in items_of(answer.data.get("members")):
             if member == self.me:
                 continue
             user = object_of((await self._ask("users.info", user=member)).data.get("user"))
