@@ -170,8 +170,8 @@ async def test_a_reply_to_a_post_of_ours_that_is_not_in_the_books_waits_for_it(
 async def test_a_root_that_stays_unknown_is_answered_after_a_minute_all_the_same(
     here: Stage,
 ) -> None:
-    await here.receive(reply_to("1.1", root_is_ours=True))
     since = here.time.now()
+    await here.receive(reply_to("1.1", root_is_ours=True))
     here.work()
 
     async def let_in() -> bool:
