@@ -6,7 +6,6 @@ see it come.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from datetime import datetime
 from typing import Literal, Protocol, cast
@@ -116,7 +115,7 @@ async def run_failed(ctx: Room, runtime: Runtime, firing: Firing, why: str) -> F
     try:
         return await _begun(ctx, firing, seed, row, failed=why)
     except DeliverUnsupportedError:
-        unseen = replace(firing, schedule=dataclasses.replace(firing.schedule, target=None))
+        unseen = replace(firing, schedule=replace(firing.schedule, target=None))
         return await _begun(ctx, unseen, seed, row, failed=why)
 
 
