@@ -53,6 +53,13 @@ class GatewayError(Exception):
         self.fix = fix
 
 
+def told(error: Exception) -> str:
+    """Our own errors speak for themselves, with their fix; others may repeat what somebody wrote."""
+    if isinstance(error, GatewayError):
+        return f"{error} (fix: {error.fix})" if error.fix else str(error)
+    return type(error).__name__
+
+
 class ConfigError(GatewayError):
     code = "config"
 

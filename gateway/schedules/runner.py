@@ -22,6 +22,7 @@ from gateway.engine.errors import (
     DuplicateClaimError,
     GatewayError,
     StoreUnavailableError,
+    told,
 )
 from gateway.engine.kinds import Millis, SessionRef
 from gateway.engine.limits import Waits
@@ -160,7 +161,7 @@ class Runner:
 
     async def _failed(self, firing: Firing, error: Exception, before: str | None) -> str | None:
         """The first time in a row it is told where its result would have been; another reason is logged."""
-        why, name = _words(error), firing.name
+        why, name = told(error), firing.name
         try:
             if before is not None or not await self._told(firing, error, why):
                 await self._ledger.note([kept(firing, "failed", self._runtime.clock.now(), why)])
@@ -203,10 +204,3 @@ class Runner:
         )
         log.info("schedule %s passed over: %s", name, passed.why)
         return kept(firing, "skipped", self._runtime.clock.now(), passed.why)
-
-
-def _words(error: Exception) -> str:
-    """Our own errors speak for themselves; others may repeat what somebody wrote."""
-    if isinstance(error, GatewayError):
-        return f"{error} (fix: {error.fix})" if error.fix else str(error)
-    return type(error).__name__

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from channels.protocol import ChannelContext
-from gateway.engine.errors import GatewayError
+from gateway.engine.errors import told
 from gateway.engine.limits import Waits
 from gateway.engine.steps.tasks import Tasks
 from gateway.host.channels.registry import Registry
@@ -130,9 +130,4 @@ class Lifecycle:
 
 
 def _told(error: Exception) -> str:
-    """Our own errors speak for themselves; others may repeat what somebody wrote."""
-    if isinstance(error, GatewayError):
-        return f"{error} (fix: {error.fix})" if error.fix else str(error)
-    if isinstance(error, TimeoutError):
-        return "it took too long"
-    return type(error).__name__
+    return "it took too long" if isinstance(error, TimeoutError) else told(error)
