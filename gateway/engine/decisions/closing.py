@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import count
 from typing import cast
 
 from gateway.engine import events as ev
@@ -24,7 +25,6 @@ from gateway.engine.kinds import (
 from gateway.engine.messages import Message, ToolResult
 from gateway.engine.records import (
     Audit,
-    EventRow,
     RequestRecord,
     StepRow,
     TurnRecord,
@@ -93,39 +93,22 @@ class Closed:
 def close(scene: Scene, ending: Ending) -> Closed:
     """The turn's terminal write: results for owed calls, the request's end, the terminal event."""
     record, now = scene.record, scene.now
+    seq = count(record.last_seq + 1)
     events: list[ev.TurnEvent] = []
-    rows: list[EventRow] = []
     messages: list[Message] = []
-    steps: list[StepRow] = []
-    seq = record.last_seq
-
-    def tell(event: ev.TurnEvent) -> None:
-        events.append(event)
-        rows.append(event_row(event, record.row))
-
-    reply = last_reply(scene.messages, record.turn_id)
-    if reply is not None:
-        answered = scene.messages[-1].index - reply.index
-        for one in owed(reply, answered):
-            kept = scene.stored.get(one.step)
-            if kept is None:
-                result = ToolResult(one.call.id, one.call.name, *_unrun(one, scene, ending))
-                trust: Trust = "tool"
-            else:
-                result, trust = stored_result(kept)
-            messages.append(
-                tool_message(one.index, record, scene.messages[-1].source, result, trust=trust)
-            )
-            steps.append(appended(record, one, now))
-            if kept is not None:
-                continue  # it was told of when it ended
-            seq += 1
-            tell(
+    calls = _owed(scene)
+    for one in calls:
+        kept = scene.stored.get(one.step)
+        result, trust = _unrun(one, scene, ending) if kept is None else stored_result(kept)
+        source = scene.messages[-1].source
+        messages.append(tool_message(one.index, record, source, result, trust=trust))
+        if kept is None:  # else it was told of when it ended
+            events.append(
                 ev.ActionCompleted(
                     turn_id=record.turn_id,
                     session=scene.session,
                     at=now,
-                    seq=seq,
+                    seq=next(seq),
                     call_id=one.call.id,
                     name=one.call.name,
                     result=summary(result.output),
@@ -136,19 +119,17 @@ def close(scene: Scene, ending: Ending) -> Closed:
     requests: tuple[RequestRecord, ...] = ()
     if scene.request is not None and scene.request.outcome is None:
         requests = (replace(scene.request, outcome="cancelled", decided_at=now),)
-        seq += 1
-        tell(
+        events.append(
             ev.InputAnswered(
                 turn_id=record.turn_id,
                 session=scene.session,
                 at=now,
-                seq=seq,
+                seq=next(seq),
                 id=scene.request.id,
                 outcome="cancelled",
             )
         )
-    seq += 1
-    tell(_terminal(record.turn_id, scene.session, now, seq, ending))
+    events.append(_terminal(record.turn_id, scene.session, now, next(seq), ending))
     ended = replace(
         record,
         state=ending.state,
@@ -156,16 +137,21 @@ def close(scene: Scene, ending: Ending) -> Closed:
         ended_at=now,
         attempt_at=None,
         request=None,
-        last_seq=seq,
+        last_seq=record.last_seq + len(events),
     )
     writes = Writes(
         messages=tuple(message_row(one, scene.generation, record.row) for one in messages),
-        steps=tuple(steps),
-        events=tuple(rows),
+        steps=tuple(appended(record, one, now) for one in calls),
+        events=tuple(event_row(event, record.row) for event in events),
         turns=(ended,),
         requests=requests,
     )
     return Closed(writes, tuple(events), tuple(messages), ended)
+
+
+def _owed(scene: Scene) -> Sequence[Owed]:
+    reply = last_reply(scene.messages, scene.record.turn_id)
+    return () if reply is None else owed(reply, scene.messages[-1].index - reply.index)
 
 
 def stored_result(step: StepRow) -> tuple[ToolResult, Trust]:
@@ -223,8 +209,13 @@ def tool_message(
     )
 
 
-def _unrun(one: Owed, scene: Scene, ending: Ending) -> tuple[Json, bool]:
-    """The result of a call that never got one, and whether it is an error."""
+def _unrun(one: Owed, scene: Scene, ending: Ending) -> tuple[ToolResult, Trust]:
+    """The result of a call that never got one."""
+    return ToolResult(one.call.id, one.call.name, *_why_unrun(one, scene, ending)), "tool"
+
+
+def _why_unrun(one: Owed, scene: Scene, ending: Ending) -> tuple[Json, bool]:
+    """What the model reads, and whether it is an error."""
     if scene.fatal is not None and scene.fatal[0] == one.step:
         return {"error": scene.fatal[1]}, True
     if one.step in scene.started:
@@ -247,18 +238,8 @@ def _terminal(turn_id: str, session: str, at: Millis, seq: int, ending: Ending) 
     error = ending.error or {}
     match ending.state:
         case "cancelled":
-            reason = str(error["reason"])
-            return ev.TurnCancelled(
-                turn_id=turn_id,
-                session=session,
-                at=at,
-                seq=seq,
-                reason="reset"
-                if reason == "reset"
-                else "replaced"
-                if reason == "replaced"
-                else "requested",
-            )
+            reason = cast("CancelReason", error["reason"])
+            return ev.TurnCancelled(turn_id=turn_id, session=session, at=at, seq=seq, reason=reason)
         case "timed_out":
             return ev.TurnTimedOut(
                 turn_id=turn_id, session=session, at=at, seq=seq, deadline=str(error["deadline"])
