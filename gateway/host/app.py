@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
+from aiohttp.typedefs import Handler
 from typing_extensions import override
 
 from gateway.engine.errors import GatewayError, NotFoundError, TooLargeError
@@ -76,9 +77,7 @@ def openapi_route(routes: Iterable[Route], api: Api) -> Route:
 
 
 @web.middleware
-async def _no_route(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
+async def _no_route(request: web.Request, handler: Handler) -> web.StreamResponse:
     """What aiohttp itself refuses, as a problem like any other."""
     try:
         return await handler(request)

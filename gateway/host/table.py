@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
-from aiohttp import web
+from aiohttp import typedefs, web
 
 from gateway.engine.errors import GatewayError, NotFoundError, TooLargeError
 from gateway.engine.kinds import Json, JsonObject
@@ -110,7 +110,7 @@ class Call:
         return False
 
 
-def endpoint(api: Api, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def endpoint(api: Api, route: Route) -> typedefs.Handler:
     """The route as aiohttp serves it, also inside somebody else's application: nothing that goes
     wrong leaves it but as a problem."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from channels.slack.emulator import Impossible
 from gateway.engine.errors import RequestError
@@ -14,11 +15,10 @@ from gateway.host.console.access.origin import check_own_page
 from gateway.host.pages.forms import read_fields
 from gateway.host.problems import problem
 
-__all__ = ["Form", "Handler", "first", "guarded", "read", "tried"]
+__all__ = ["Form", "first", "guarded", "read", "tried"]
 
 Form: TypeAlias = Mapping[str, Sequence[str]]
 P = TypeVar("P")
-Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 async def read(request: web.Request) -> Form:

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from gateway.host.api import Api
 from gateway.host.pages import LINKS, Link, add_room, fragment, page
+from gateway.host.pages.render import see_other
 from gateway.host.stream import send
 from gateway.playground.board import PARTS, Board
 from gateway.playground.desk import Desk
@@ -106,7 +107,7 @@ class Site:
             }
             return web.json_response(told, headers={"Cache-Control": "no-store"})
         self.notes[at.persona.name] = note
-        raise web.HTTPSeeOther(door(goes), headers={"Cache-Control": "no-store"})
+        return see_other(door(goes))
 
     def _modal(self, at: Place) -> str:
         find = partial(names, self.office)

@@ -27,6 +27,7 @@ from gateway.host.console.views.session import session
 from gateway.host.console.views.sessions import sessions
 from gateway.host.console.views.turns import turns
 from gateway.host.pages import add_static
+from gateway.host.pages.render import see_other
 
 SCREENS = (
     Screen("", "home", home, refresh=5),
@@ -71,8 +72,7 @@ def add_console(app: web.Application, api: Api) -> None:
         """Whoever types the host's name alone is a person in a browser, or is told what a program is."""
         if "text/html" not in request.headers.get("Accept", ""):
             raise NotFoundError("nothing is here", fix="see GET /openapi.json for what is")
-        headers = {"Location": ROOT, "Cache-Control": "no-store"}
-        return web.Response(status=303, headers=headers)
+        return see_other(ROOT)
 
     app.router.add_get("/", guarded(api, "root", door))
     app.router.add_get(f"{ROOT}/session/live", guarded(api, "console_live", stream))

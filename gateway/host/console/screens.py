@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
@@ -17,6 +18,7 @@ from gateway.host.console.access.visitor import Role
 from gateway.host.console.seen import Seen
 from gateway.host.pages import add_room, page
 from gateway.host.pages.forms import read_form
+from gateway.host.pages.render import see_other
 from gateway.host.problems import json_response, our_fault, problem, title
 
 add_room("console", Path(__file__).parent)
@@ -28,7 +30,6 @@ ROOT = "/console"
 View = Callable[[Seen], Awaitable[JsonObject]]
 Act = Callable[[Seen, Mapping[str, str]], Awaitable[str]]
 """What a form does. Returns the page that shows what came of it."""
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,7 @@ def add_button(app: web.Application, api: Api, button: Button) -> None:
         form = await read_form(request)
         seen = await look(api, request, button.role)  # the body may have taken its time
         check_csrf(request, form)
-        to = await button.act(seen, form)
-        return web.Response(status=303, headers={"Location": to, "Cache-Control": "no-store"})
+        return see_other(await button.act(seen, form))
 
     name = f"console_{button.act.__name__}"
     app.router.add_post(ROOT + button.path, guarded(api, name, post))

@@ -45,6 +45,11 @@ LINKS = web.AppKey[Iterable[Link]]("gateway_page_links")
 _NO_LINKS: Iterable[Link] = ()
 
 
+def see_other(where: str) -> web.Response:
+    """Leads a browser on, by GET, from a form or an address that shows nothing itself."""
+    return web.Response(status=303, headers={"Location": where, "Cache-Control": "no-store"})
+
+
 def page(
     request: web.Request, template: str, /, *, status: int = 200, **context: object
 ) -> web.Response:

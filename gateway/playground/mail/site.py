@@ -8,7 +8,7 @@ from aiohttp import web
 
 from gateway.host.api import Api
 from gateway.host.pages import page
-from gateway.host.pages.render import HEADERS, POLICY
+from gateway.host.pages.render import HEADERS, POLICY, see_other
 from gateway.host.stream import send
 from gateway.playground.faults import planned
 from gateway.playground.frames import changes
@@ -118,9 +118,9 @@ class MailSite:
         form = await read(request)
         at = mail_place(self.office, {name: values[0] for name, values in form.items()})
         note, goes = await tried(self.desk.act(request.match_info["act"], at, form), at)
-        headers = {"Cache-Control": "no-store"}
         if "application/json" in request.headers.get("Accept", ""):
             leads = "" if goes.query == at.query else mail_door(goes)
-            return web.json_response({"note": note, "go": leads, "modal": ""}, headers=headers)
+            told = {"note": note, "go": leads, "modal": ""}
+            return web.json_response(told, headers={"Cache-Control": "no-store"})
         self.notes[at.person.key] = note
-        raise web.HTTPSeeOther(mail_door(goes), headers=headers)
+        return see_other(mail_door(goes))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from gateway.engine.errors import ConfigError, GatewayError
 from gateway.host.auth import ForbiddenError, elsewhere
@@ -36,7 +37,7 @@ from gateway.host.console.access.sessions import Held
 from gateway.host.console.access.tokens import new_token, same
 from gateway.host.console.access.tries import LockedError
 from gateway.host.pages.forms import read_form
-from gateway.host.pages.render import page
+from gateway.host.pages.render import page, see_other
 from gateway.host.pages.shelf import add_room
 from gateway.host.problems import BadRequestError, our_fault, title
 from gateway.host.words.text import one_line
@@ -49,8 +50,6 @@ SET_UP = f"{HOME}/set-up"
 WRONG = "That didn't match. Check the name, the password and the code, and try again."
 _AGAIN = f"begin again at {SIGN_IN}"
 USED = "This link was used already, or its time is over."
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 add_room("access", Path(__file__).parent)
 
@@ -106,7 +105,7 @@ async def sign_in(request: web.Request) -> web.StreamResponse:
     _only_here(request, access)
     onward = safe_next(request.query.get("next"))
     if await visitor_of(request) is not None:
-        return _go(onward)
+        return see_other(onward)
     if (off := await access.off()) is not None:
         return page(request, "access/off.html", status=503, keyless=off == "no key")
     once = request.query.get("once", "")
@@ -177,7 +176,7 @@ async def begin(request: web.Request) -> web.StreamResponse:
         raise ForbiddenError("nobody signs in through a provider here", fix=f"open {SIGN_IN}")
     token = new_token()
     attempt, onward = Attempt(token), safe_next(request.query.get("next"))
-    response = _go(
+    response = see_other(
         await access.provider.begin(
             access.back,
             state=attempt.state(onward),
@@ -209,7 +208,7 @@ def _issuer(access: Access) -> str:
 
 
 async def _enter(request: web.Request, held: Held, onward: str) -> web.Response:
-    response = _go(onward)
+    response = see_other(onward)
     await start_session(request, response, held)
     return response
 
@@ -232,7 +231,7 @@ async def sign_out(request: web.Request) -> web.StreamResponse:
         check_csrf(request, await read_form(request, FORM_BYTES))
         await access.sessions.end(cookie(request, access, SESSION))
         log.info("%s signed out", visitor.user)
-    response = _go(SIGN_IN)
+    response = see_other(SIGN_IN)
     drop_cookie(response, access, SESSION)
     return response
 
@@ -339,7 +338,3 @@ def _only_here(request: web.Request, access: Access) -> None:
             f"the pages of `gateway dev` are for this machine alone: {why}",
             fix="open the link that it printed, on the machine where it runs",
         )
-
-
-def _go(where: str) -> web.Response:
-    return web.Response(status=303, headers={"Location": where, "Cache-Control": "no-store"})

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import cast
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from gateway.engine.errors import GatewayError, NotFoundError
 from gateway.engine.kinds import Json, JsonObject
@@ -111,7 +112,7 @@ def add_roster(app: web.Application, tokens: Sequence[ApiToken]) -> None:
 
     def answering(
         work: Callable[[web.Request], Awaitable[JsonObject]],
-    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    ) -> Handler:
         async def answer(request: web.Request) -> web.StreamResponse:
             try:
                 if not authenticate(request, tokens).proves:
