@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import pytest
 from typing_extensions import override
 
 from gateway.engine.kinds import Millis, SessionRef
@@ -17,14 +15,6 @@ from gateway.stores.memory import MemoryStore
 from tests.unit.schedules.house import DIGEST, NINE, at, house
 
 TUESDAY = at("2026-12-01T09:00")
-
-
-@pytest.fixture
-async def store() -> AsyncIterator[SessionStore]:
-    store = MemoryStore()
-    await store.open()
-    yield store
-    await store.close()
 
 
 async def test_what_came_of_a_tick_is_found_however_long_ago_it_was_due(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -22,15 +22,11 @@ from gateway.schedules.plan import (
     paused,
     resumed,
 )
+from tests.unit.schedules.house import at
 
-PARIS = ZoneInfo("Europe/Paris")
 DIGEST = Schedule(cron="0 9 * * 1-5", timezone="Europe/Paris", seed="Write the digest.")
 HOURLY = Schedule(cron="0 * * * *", seed="Look.", within=timedelta(hours=3))
 MISSED = "missed: no host ran"
-
-
-def at(text: str, zone: ZoneInfo = PARIS) -> Millis:
-    return Millis(int(datetime.fromisoformat(text).replace(tzinfo=zone).timestamp() * 1000))
 
 
 def utc(text: str) -> Millis:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,20 +13,11 @@ from gateway.engine.errors import BusyError
 from gateway.engine.kinds import Millis
 from gateway.engine.ports import SessionStore
 from gateway.schedules.runner import Runner
-from gateway.stores.memory import MemoryStore
 from tests.conformance.engine.kit import until
 from tests.unit.schedules.house import DIGEST, NINE, at, house
 
 SESSION = "cron:digest:2026-11-30T09:00+01:00"
 TUESDAY = at("2026-12-01T09:00")
-
-
-@pytest.fixture
-async def store() -> AsyncIterator[SessionStore]:
-    store = MemoryStore()
-    await store.open()
-    yield store
-    await store.close()
 
 
 async def test_a_tick_becomes_one_turn_that_its_channel_shows(store: SessionStore) -> None:

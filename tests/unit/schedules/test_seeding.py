@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
 from datetime import datetime
 
 import pytest
@@ -13,19 +12,10 @@ from gateway.definition.author import Schedule, SeedFunction
 from gateway.engine.kinds import Millis
 from gateway.engine.ports import SessionStore
 from gateway.schedules import seeding
-from gateway.stores.memory import MemoryStore
 from tests.unit.host.world import until
 from tests.unit.schedules.house import NINE, House, house
 
 MINUTE = 60_000
-
-
-@pytest.fixture
-async def store() -> AsyncIterator[SessionStore]:
-    store = MemoryStore()
-    await store.open()
-    yield store
-    await store.close()
 
 
 def by(seed: SeedFunction) -> Schedule:
