@@ -31,7 +31,7 @@ from gateway.testing.slack import (
     furnish,
 )
 from gateway.testing.time import ScaledTime
-from tests.support.cli import ROOT, TOKEN, Serving, Shell
+from tests.support.cli import ROOT, TOKEN, Mortal, Shell
 from tests.support.http import connect, on_socket
 
 AGENT = ROOT / "agent"
@@ -252,47 +252,26 @@ class Moments(VirtualTime):
             last = now
 
 
-class Process:
+class Process(Mortal):
     """``gateway serve`` beside an emulator, which it reaches at the same port in every life."""
 
     def __init__(self, office: Office, state: Path, **extra: str) -> None:
-        self._shell = Shell(
-            state,
-            GATEWAY_AGENT=str(AGENT),
-            GATEWAY_STATE=str(state),
-            REFUND_APPROVERS=",".join(office.leads),
-            **{"DATABASE_URL": f"sqlite:///{state / 'gateway.db'}", **office.settings, **extra},
+        settings = {"DATABASE_URL": f"sqlite:///{state / 'gateway.db'}", **office.settings, **extra}
+        super().__init__(
+            Shell(
+                state,
+                GATEWAY_AGENT=str(AGENT),
+                GATEWAY_STATE=str(state),
+                REFUND_APPROVERS=",".join(office.leads),
+                **settings,
+            )
         )
         self._port = "0"
-        self._serving: Serving | None = None
-        self.url = ""
 
-    @property
-    def pid(self) -> int:
-        assert self._serving is not None
-        return self._serving.process.pid
-
-    @property
-    def alive(self) -> bool:
-        return self._serving is not None and self._serving.process.poll() is None
-
-    async def start(self) -> None:
-        await self.bury()
-        serving = Serving(self._shell, "--port", self._port)
-        self._serving = await asyncio.to_thread(serving.__enter__)
-        self.url = serving.url
+    @override
+    async def start(self, *args: str) -> None:
+        await super().start("--port", self._port, *args)
         self._port = self.url.rpartition(":")[2]
-
-    def kill(self) -> None:
-        """SIGKILL, at once: this may be called in the middle of anything."""
-        if self._serving is not None:
-            self._serving.process.kill()
-
-    async def bury(self) -> None:
-        """See that it is gone."""
-        if self._serving is not None:
-            await asyncio.to_thread(self._serving.kill)
-            self._serving = None
 
     async def shown(self, turn_id: str) -> bool:
         """Whether everything that the turn has to tell is shown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -124,6 +125,41 @@ class Serving:
         except subprocess.TimeoutExpired:
             self.kill()
             raise
+
+
+class Mortal:
+    """A host of many lives, on one state."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._serving: Serving | None = None
+        self.url = ""
+
+    @property
+    def pid(self) -> int:
+        assert self._serving is not None
+        return self._serving.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._serving is not None and self._serving.process.poll() is None
+
+    async def start(self, *args: str) -> None:
+        await self.bury()
+        serving = Serving(self._shell, *args)
+        self._serving = await asyncio.to_thread(serving.__enter__)
+        self.url = serving.url
+
+    def kill(self) -> None:
+        """SIGKILL, at once: this may be called in the middle of anything."""
+        if self._serving is not None:
+            self._serving.process.kill()
+
+    async def bury(self) -> None:
+        """See that it is gone."""
+        if self._serving is not None:
+            await asyncio.to_thread(self._serving.kill)
+            self._serving = None
 
 
 def eventually(what: str, holds: object, patience: float = 10.0) -> None:

@@ -17,7 +17,7 @@ from channels.email.emulator.server import MailServer
 from channels.email.threads.contents import content_id
 from gateway.cli.demo.proof import refunds
 from tests.faults.mail_stage import Steps, mail
-from tests.support.cli import TOKEN, Serving, Shell
+from tests.support.cli import TOKEN, Mortal, Shell
 from tests.support.http import connect
 from tests.support.mail.office import ADA, SUPPORT, email_settings, post_office
 
@@ -29,38 +29,9 @@ ASKED = {
 Arrived = list[tuple[str, str]]
 
 
-class MailHost:
-    """``gateway serve``, at the same state in every life."""
-
+class MailHost(Mortal):
     def __init__(self, post: MailServer, state: Path, **more: str) -> None:
-        self._shell = Shell(state, **email_settings(post, state, **more))
-        self._serving: Serving | None = None
-        self.url = ""
-
-    @property
-    def alive(self) -> bool:
-        return self._serving is not None and self._serving.process.poll() is None
-
-    @property
-    def pid(self) -> int:
-        assert self._serving is not None
-        return self._serving.process.pid
-
-    async def start(self) -> None:
-        await self.bury()
-        serving = Serving(self._shell)
-        self._serving = await asyncio.to_thread(serving.__enter__)
-        self.url = serving.url
-
-    def kill(self) -> None:
-        """SIGKILL, at once: this may be called in the middle of anything."""
-        if self._serving is not None:
-            self._serving.process.kill()
-
-    async def bury(self) -> None:
-        if self._serving is not None:
-            await asyncio.to_thread(self._serving.kill)
-            self._serving = None
+        super().__init__(Shell(state, **email_settings(post, state, **more)))
 
 
 @dataclass(slots=True)
@@ -141,7 +112,13 @@ async def mail_world(state: Path, database: str = "", **more: str) -> AsyncGener
     url = {"DATABASE_URL": database} if database else {}
     async with post_office() as post:
         post.faults = steps = Steps()
-        world = MailWorld(post, steps, MailHost(post, state, **url, **more), state, database)
+        world = MailWorld(
+            post,
+            steps,
+            MailHost(post, state, **url, **more),
+            state,
+            database,
+        )
         try:
             await world.host.start()
             yield world
