@@ -27,10 +27,17 @@ def answerers_for(given: Mapping[str, object] | None, opening: Opening) -> JsonO
             fix='name {"user": "<identity>"} or {"policy": "<name>", "scope": …}, and join'
             ' "quorum" or "not_requester" if wanted',
         )
-    out: JsonObject = {}
-    for name in ("user", "policy", "scope"):
-        if (value := given.get(name)) is not None:
-            out[name] = str(value)
+    named = "user" if "user" in given else "policy"
+    who = given[named]
+    if not isinstance(who, str) or not who:
+        # Often somebody who was looked up and not found: that must not become anybody.
+        raise InputRequestError(
+            f"answerers {dict(given)!r} don't name a {named} that is a non-empty text",
+            fix=f"name the {named}, or raise an error where there is none",
+        )
+    out: JsonObject = {named: who}
+    if (scope := given.get("scope")) is not None:
+        out["scope"] = str(scope)
     quorum = given.get("quorum", 1)
     if not isinstance(quorum, int) or isinstance(quorum, bool) or quorum < 1:
         raise InputRequestError("quorum must be a whole number ≥ 1", fix="set quorum to 1 or more")

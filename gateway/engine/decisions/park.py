@@ -204,6 +204,10 @@ def _authorise(
             or granted.by != answer.by
         ):
             raise ResumeAuthorizationError(f"only the policy {policy!r} may answer this request")
+    elif answerers.get("anyone") is not True:
+        raise ResumeAuthorizationError(
+            "nobody is named who may answer this request", fix="cancel its turn and ask again"
+        )
     if answerers.get("not_requester"):
         not_the_requester(answer.by, opening.speaker)
 

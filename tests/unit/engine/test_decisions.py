@@ -19,8 +19,14 @@ from gateway.engine.decisions.attempts import (
 from gateway.engine.decisions.closing import Ending, Scene, close
 from gateway.engine.decisions.keys import idempotency_key, request_digest
 from gateway.engine.decisions.opening import open_with
-from gateway.engine.decisions.park import answer_outcome, suspend
-from gateway.engine.errors import InputRequestError, StaleAttemptError
+from gateway.engine.decisions.park import (
+    Answer,
+    RequestBody,
+    answer_outcome,
+    decide_answer,
+    suspend,
+)
+from gateway.engine.errors import InputRequestError, ResumeAuthorizationError, StaleAttemptError
 from gateway.engine.events import ActionCompleted, InputAnswered, TurnCancelled
 from gateway.engine.kinds import JsonObject, Millis, SessionId, SessionRef, Speaker, TurnRow
 from gateway.engine.loop.recovery import hold_for
@@ -216,6 +222,42 @@ class TestPark:
                 answerers_for(None, open_with(given))
         else:
             assert answerers_for(None, open_with(given)) == ok
+
+    @pytest.mark.parametrize("answerers", [{}, {"user": ""}, {"policy": "", "quorum": 2}])
+    def test_a_request_that_names_nobody_is_answered_by_nobody(self, answerers: JsonObject) -> None:
+        body = RequestBody(prompt="?", schema={}, answerers=answerers, arguments={})
+        asked = RequestRecord(
+            id="r",
+            key="k",
+            turn=TURN.row,
+            turn_id="t",
+            position=5,
+            call_id="c2",
+            name="n",
+            tool="b",
+            digest="d",
+            body=body.body(),
+            created_at=NOW,
+            expires_at=None,
+        )
+        waits = replace(
+            TURN, body=open_with(TurnInput(message="x")).body(), state="suspended", request="r"
+        )
+        given = Answer(
+            turn_id="t",
+            input_id="r",
+            value=True,
+            by="",
+            via=None,
+            granted=None,
+            issuer=None,
+            reason=None,
+            digest="d",
+            now=NOW,
+        )
+        view = SessionView(session=SESSION, turn=waits, request=asked)
+        with pytest.raises(ResumeAuthorizationError, match="nobody is named"):
+            decide_answer(view, REF, given)
 
     def test_outcomes_and_persons(self) -> None:
         found = [answer_outcome(value) for value in (True, False, "x", None, 0, 1)]
