@@ -44,7 +44,7 @@ async def tool_steps(attempt: Attempt, move: RunCalls) -> None:
         batch = _parallel_batch(attempt, waiting)
         for owed in batch or waiting[:1]:
             _refuse_endless_repeats(attempt, owed)
-        if len(batch) > 1:
+        if len(batch) > 1 or _kept(attempt, waiting[0]) is not None:
             await _run_batch(attempt, batch)
         else:
             await _run_one(attempt, waiting[0])
@@ -127,6 +127,9 @@ def _never_parked(ended: Result | RequestParts) -> Result:
 def _parallel_batch(attempt: Attempt, waiting: Sequence[Owed]) -> list[Owed]:
     batch: list[Owed] = []
     for owed in waiting:
+        if _kept(attempt, owed) is not None:  # whatever became of the tool since
+            batch.append(owed)
+            continue
         tool = attempt.tools.get(owed.call.name)
         if tool is None or not tool.parallel or owed.call.problem is not None:
             break
@@ -136,14 +139,22 @@ def _parallel_batch(attempt: Attempt, waiting: Sequence[Owed]) -> list[Owed]:
     return batch
 
 
+def _kept(attempt: Attempt, owed: Owed) -> Result | None:
+    """What the call ended with before an earlier attempt broke off, its message not yet appended."""
+    done = attempt.steps.get(owed.step)
+    if done is None or not done.done or done.body is None:
+        return None
+    return Result.from_block(*stored_result(done))
+
+
 async def _run_batch(attempt: Attempt, batch: list[Owed]) -> None:
     """Each call's step commits when it ends; the messages are appended in call order at the end."""
     fatal: list[tuple[str, FatalToolError]] = []
 
     async def one(owed: Owed) -> Result | None:
-        done = attempt.steps.get(owed.step)
-        if done is not None and done.done and done.body is not None:
-            return Result.from_block(*stored_result(done))
+        kept = _kept(attempt, owed)
+        if kept is not None:
+            return kept
         ready = _ready(attempt, owed)
         if isinstance(ready, Result):
             result = ready

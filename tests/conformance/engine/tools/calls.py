@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from gateway.engine.errors import FatalToolError
 from gateway.engine.events import ActionCompleted
 from gateway.engine.limits import Limits
@@ -142,6 +144,41 @@ class TestSideBySide:
         assert (await soon(bench.session().result("t1"))).status == "completed"
         assert (seen.count("a"), seen.count("b")) == (1, 2)
         assert await outputs(bench.session()) == ["a", "b"]
+
+    @pytest.mark.parametrize("gone", ["side", "other"])
+    async def test_nor_when_the_batch_is_another_one_since(self, bench: Bench, gone: str) -> None:
+        bench.need_durable()
+        seen: list[str] = []
+        hold = Hold()
+
+        @tool(parallel=True)
+        async def side() -> str:
+            seen.append("side")
+            return "a"
+
+        @tool(parallel=True)
+        async def other() -> str:
+            if not seen.count("other"):
+                seen.append("other")
+                await hold.here()
+            return "b"
+
+        script = [calls(("side", {}), ("other", {})), say("done")]
+        await bench.start(june(side, other, script=script))
+        await bench.begin()
+        await hold.wait()
+        await _done(bench, "t1", "tool:1:call_1_0")
+        await bench.kill()
+        left = other if gone == "side" else side
+        bench.agents.clear()
+        await bench.start(june(left, script=script))
+        session = bench.session()
+        assert (await soon(session.result("t1"))).status == "completed"
+        assert seen == ["side", "other"]
+        first, second = await outputs(session)
+        assert first == "a"
+        assert second == "b" if gone == "side" else "is gone" in str(second)
+        await kinds(bench, "t1")
 
     async def test_what_ended_keeps_its_result_when_the_turn_is_cancelled_after_a_crash(
         self, bench: Bench
