@@ -18,7 +18,7 @@ from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.calls import Scenery, run_local, run_remote
 from gateway.engine.steps.context import RequestParts
 from gateway.engine.steps.parking import commit_park
-from gateway.engine.steps.results import Result, commit_result
+from gateway.engine.steps.results import Result, commit_result, failure
 from gateway.engine.steps.signals import TurnFailure
 from gateway.engine.steps.taint import GATED, gate
 from gateway.engine.struct import struct
@@ -161,9 +161,11 @@ async def _run_batch(attempt: Attempt, batch: list[Owed]) -> None:
         else:
             try:
                 ended = await run_remote(Scenery(attempt, owed, ready.tool), ready.arguments)
-            except FatalToolError as error:  # its neighbours finish first
+            except FatalToolError as error:
                 fatal.append((owed.step, error))
-                return None
+                if len(fatal) == 1:
+                    return None  # the turn's end tells of it, once its neighbours have finished
+                ended = failure(error)
             result = _never_parked(ended)
         async with attempt.order:
             await commit_result(attempt, owed, result, append=False)

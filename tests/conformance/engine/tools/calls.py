@@ -234,6 +234,22 @@ class TestSideBySide:
         no_orphans(await bench.session().transcript())
         await kinds(bench, result.turn_id)
 
+    async def test_of_two_fatal_ones_neither_is_an_unknown_outcome(self, bench: Bench) -> None:
+        both = asyncio.Barrier(2)
+
+        @tool(parallel=True)
+        async def side(name: str) -> str:
+            await both.wait()
+            raise FatalToolError(f"no use of {name}")
+
+        script = [calls(("side", {"name": "a"}), ("side", {"name": "b"})), say("done")]
+        await bench.start(june(side, script=script))
+        result = await run(bench.session())
+        assert result.status == "failed"
+        told = [await error_of(bench.session(), number) for number in range(2)]
+        assert [text.rpartition("no ")[2] for text in told] == ["use of a", "use of b"]
+        await kinds(bench, result.turn_id)
+
     async def test_one_that_asks_a_person_is_told_that_it_cannot(self, bench: Bench) -> None:
         @tool(parallel=True)
         async def side(ctx: ToolContext, name: str) -> str:
