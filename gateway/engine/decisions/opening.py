@@ -6,9 +6,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Literal, cast
 
+from gateway.engine.errors import InvalidInputError
 from gateway.engine.kinds import Json, JsonObject, Speaker, Trust
 from gateway.engine.messages import Attachment, Block, Message, Text
 from gateway.engine.outcomes import TurnInput
+from gateway.engine.schema import to_json
 from gateway.engine.struct import replace, struct
 from gateway.engine.wire import (
     WIRE_VERSION,
@@ -101,9 +103,19 @@ def open_with(given: TurnInput) -> Opening:
         source=given.source,
         trust=trust_of(given),
         speaker=given.speaker,
-        event=given.event,
-        target=given.target,
+        event=_plain(given.event, "event"),
+        target=_plain(given.target, "target"),
     )
+
+
+def _plain(given: JsonObject | None, what: str) -> JsonObject | None:
+    """As it can be kept and read again, however deep in the stack that is."""
+    try:
+        return None if given is None else cast("JsonObject", to_json(given))
+    except TypeError as error:
+        raise InvalidInputError(
+            f"the turn's {what} is no JSON, or is nested too deeply", fix=f"send a plainer {what}"
+        ) from error
 
 
 def _cleaned(blocks: Sequence[Text | Attachment]) -> tuple[Text | Attachment, ...]:

@@ -258,6 +258,19 @@ class TestAcceptance:
         await bench.start(june(script=echo))
         assert (await run(bench.session(), "a\ud800b")).text == "re: a?b"
 
+    @pytest.mark.parametrize("name", ["event", "target"])
+    @pytest.mark.parametrize("kind", ["object", "number", "deep"])
+    async def test_what_can_t_be_kept_and_read_again_is_refused_at_the_door(
+        self, bench: Bench, name: str, kind: str
+    ) -> None:
+        value: object = object() if kind == "object" else 10**5000 if kind == "number" else 1
+        for _ in range(940 if kind == "deep" else 0):
+            value = [value]
+        await bench.start(june())
+        with pytest.raises(InvalidInputError, match=name):
+            await run(bench.session(), turn_id="t1", **{name: {"x": value}})  # type: ignore[arg-type]
+        assert (await run(bench.session(), turn_id="t1")).status == "completed"
+
     async def test_a_draining_process_takes_no_new_turn(self, bench: Bench) -> None:
         await bench.start(june())
         await bench.runtime.stop()
