@@ -10,7 +10,7 @@ from typing import cast
 from gateway.engine import events as ev
 from gateway.engine.decisions.position import AskModel
 from gateway.engine.errors import ModelError, ModelUnavailableError
-from gateway.engine.kinds import Millis
+from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.messages import Block, Message, Reasoning, Text, ToolCall
 from gateway.engine.model import (
     NORMAL_STOPS,
@@ -25,6 +25,7 @@ from gateway.engine.model import (
     Usage,
 )
 from gateway.engine.records import StepRow, Writes
+from gateway.engine.schema import to_json
 from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.billing import bill_lost, charge, usage_row
 from gateway.engine.steps.signals import TurnFailure, TurnStopped
@@ -34,6 +35,9 @@ from gateway.engine.wire.events import event_row, reasoning_text
 
 FIRST_DELAY = 1.0
 LONGEST_DELAY = 30.0
+
+NO_JSON = "The arguments are no JSON, or are nested too deeply, so the tool did not run."
+CUT_OFF = "The reply stopped with {}, and this call may be cut off, so the tool did not run."
 
 _Shown = TextDelta | ReasoningDelta | ToolInputDelta | Alive
 _Stream = AsyncGenerator[ModelDelta | ModelReply, None]
@@ -161,6 +165,11 @@ async def _ask(attempt: Attempt) -> ModelReply:
                 await stream.aclose()
         if reply is None:
             raise ModelUnavailableError("the model's stream ended without a reply")
+    except asyncio.CancelledError as error:
+        if (task := asyncio.current_task()) is None or task.cancelling():
+            raise
+        # Nobody asked for it. Passed on, it would end the driver and leave the turn to the sweep.
+        raise ModelUnavailableError("the model's call was cancelled from within") from error
     except (ModelError, TurnStopped) as why:
         await bill_lost(attempt, _spent(why, reply, meter))
         raise
@@ -218,6 +227,15 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
         trust="agent",
         stop=reply.stop,
     )
+    try:
+        row = message_row(message, attempt.begun.generation, record.row)
+    except (TypeError, ValueError, RecursionError) as error:
+        await bill_lost(attempt, reply.usage)
+        raise TurnFailure(
+            f"the model's reply isn't JSON, so it can't be kept: {error}",
+            phase="model",
+            step=move.step,
+        ) from error
     events = _events(attempt, message, reply.usage, now)
     charge(attempt, reply.usage)
     complete = not message.calls and reply.stop != "pause_turn"
@@ -247,7 +265,7 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
             ),
         )
     writes = Writes(
-        messages=(message_row(message, attempt.begun.generation, record.row),),
+        messages=(row,),
         steps=(
             StepRow(
                 turn=record.row,
@@ -267,23 +285,35 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
 
 
 def _blocks(reply: ModelReply) -> tuple[Block, ...]:
-    """The reply's blocks with clean text and call ids that are unique within it."""
+    """The reply's blocks as they are read back: with clean text, calls that can be kept, and call ids
+    that are unique within it. What an abnormal stop may have cut off is never run."""
     seen: set[str] = set()
     out: list[Block] = []
+    cut = None if reply.stop in NORMAL_STOPS else CUT_OFF.format(reply.stop)
     for block in reply.blocks:
         match block:
-            case Text(text=text, raw=None):
-                out.append(Text(clean(text)))
-            case ToolCall(id=call_id):
-                unique, n = call_id, 1
+            case Text(text=text, raw=raw):
+                out.append(Text(clean(text), raw))
+            case ToolCall():
+                call = _kept_call(block, cut)
+                unique, n = call.id, 1
                 while unique in seen:
                     n += 1
-                    unique = f"{call_id}~{n}"
+                    unique = f"{call.id}~{n}"
                 seen.add(unique)
-                out.append(block if unique == call_id else replace(block, id=unique))
+                out.append(call if unique == call.id else replace(call, id=unique))
             case _:
                 out.append(block)
     return tuple(out)
+
+
+def _kept_call(call: ToolCall, cut: str | None) -> ToolCall:
+    problem = call.problem or cut
+    try:
+        given = cast("JsonObject", to_json(call.input))
+    except TypeError:
+        given, problem = {}, problem or NO_JSON
+    return ToolCall(clean(call.id), clean(call.name), given, problem, call.raw)
 
 
 def _events(attempt: Attempt, message: Message, usage: Usage, at: Millis) -> list[ev.TurnEvent]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from typing import Any
+
+from typing_extensions import override
 
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import GatewayError
 from gateway.engine.kinds import JsonObject
-from gateway.engine.model import ModelReply, ModelRequest
+from gateway.engine.model import ModelDelta, ModelReply, ModelRequest
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
+from gateway.models.scripted import ScriptedModel
 from gateway.testing.crash import Crash
 from tests.conformance.engine.kit import june, once, say, soon
 
@@ -62,6 +65,21 @@ class Slow:
 
     async def wait(self) -> str:
         return await soon(self.asked.get())
+
+
+class Said(ScriptedModel):
+    """An adapter that doesn't look at what it says: one thing after the other."""
+
+    def __init__(self, *said: ModelReply | BaseException) -> None:
+        super().__init__(lambda _: say(""))
+        self.said = list(said)
+
+    @override
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelDelta | ModelReply]:
+        said = self.said.pop(0)
+        if isinstance(said, BaseException):
+            raise said
+        yield said
 
 
 # -- people ----------------------------------------------------------------------------------------

@@ -17,11 +17,13 @@ from gateway.engine.model import ModelDelta, ModelReply, ModelRequest, TextDelta
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
+from tests.conformance.engine.cast import Said
 from tests.conformance.engine.kit import (
     Bench,
     Hands,
     Hold,
     answer,
+    error_of,
     june,
     kinds,
     logged,
@@ -190,6 +192,56 @@ class TestReplies:
         await run(bench.session())
         assert await outputs(bench.session()) == [1, 2]
         no_orphans(await bench.session().transcript())
+
+    @pytest.mark.parametrize("kind", ["NaN", "object", "long", "deep"])
+    async def test_a_call_of_what_is_no_json_is_not_run_and_the_model_is_told(
+        self, bench: Bench, kind: str
+    ) -> None:
+        given = {"NaN": float("nan"), "object": object(), "long": 10**5000, "deep": 1}[kind]
+        for _ in range(940 if kind == "deep" else 0):
+            given = [given]
+        ran: list[int] = []
+
+        @tool
+        async def work(n: float) -> None:
+            ran.append(1)
+
+        call = ToolCall("c", "work", {"n": given})  # type: ignore[dict-item]
+        await bench.start(june(work, model=Said(ModelReply((call,)), say("done"))))
+        assert (await run(bench.session())).text == "done"
+        assert await error_of(bench.session())
+        assert not ran
+        no_orphans(await bench.session().transcript())
+
+    async def test_a_call_that_an_abnormal_stop_may_have_cut_is_not_run(self, bench: Bench) -> None:
+        ran: list[int] = []
+
+        @tool
+        async def work(n: int) -> None:
+            ran.append(n)
+
+        cut = ModelReply((ToolCall("c", "work", {"n": 1}),), stop="max_tokens")
+        await bench.start(june(work, script=[cut, say("done")]))
+        assert (await run(bench.session())).text == "done"
+        assert "cut off" in await error_of(bench.session())
+        assert not ran
+
+    async def test_a_reply_that_can_t_be_kept_fails_the_turn_with_its_step(
+        self, bench: Bench
+    ) -> None:
+        odd = ModelReply((Text("hi", {"score": float("nan")}),))
+        await bench.start(june(model=Said(odd)))
+        result = await run(bench.session())
+        assert result.error is not None
+        assert "isn't JSON" in str(result.error["message"])
+        assert (result.error["phase"], result.error["step"]) == ("model", "model:1")
+
+    async def test_a_call_cancelled_from_within_is_unavailable(self, bench: Bench) -> None:
+        model = Said(asyncio.CancelledError(), asyncio.CancelledError(), say("too late"))
+        await bench.start(june(model=model), limits=Limits(model_retry_for=0.01))
+        result = await run(bench.session())
+        assert result.error is not None
+        assert "cancelled from within" in str(result.error["message"])
 
     async def test_a_broken_model_fails_the_turn_in_words(self, bench: Bench) -> None:
         await bench.start(june(script=lambda _: 1 / 0))
