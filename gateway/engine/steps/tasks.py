@@ -50,8 +50,6 @@ class Tasks:
             try:
                 result = await work
             except asyncio.CancelledError:
-                stopping = StoreUnavailableError("this process is stopping", fix="ask again")
-                _settle(outcome, error=stopping)
                 raise
             except BaseException as error:  # noqa: BLE001 - it belongs to who waits
                 _settle(outcome, error=error)
@@ -59,7 +57,13 @@ class Tasks:
                 if not outcome.done():
                     outcome.set_result(result)
 
-        self.run(run(), name)
+        def ended(_: asyncio.Task[None]) -> None:
+            # Also of one that was cancelled before its first step: nothing of ``run`` ran then.
+            work.close()
+            stopping = StoreUnavailableError("this process is stopping", fix="ask again")
+            _settle(outcome, error=stopping)
+
+        self.start(run(), name).add_done_callback(ended)
         return await outcome
 
     async def ended(self, patience: float) -> None:
