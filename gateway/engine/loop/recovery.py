@@ -12,8 +12,10 @@ from gateway.engine.decisions.attempts import accompany, blame_running, must_run
 from gateway.engine.decisions.park import decide_expiry
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import Millis, SessionRef
+from gateway.engine.loop.actor import Actor
 from gateway.engine.loop.keeper import Keeper
 from gateway.engine.records import Ask, OpenSession, RequestRecord, TurnRecord
+from gateway.engine.steps.attempt import Attempt
 from gateway.engine.steps.signals import Cancelled, TimedOut
 from gateway.engine.struct import replace
 
@@ -135,9 +137,17 @@ def _end_overdue(runtime: Keeper) -> None:
     for actor in runtime.actors():
         attempt = actor.attempt
         if attempt is not None and attempt.ignores_cancel():
-            runtime.tasks.run(actor.overrule(), f"overrule {attempt.turn_id}")
+            runtime.tasks.run(_overrule(runtime, actor, attempt), f"overrule {attempt.turn_id}")
         if attempt is not None and (deadline := attempt.overdue()) is not None:
             attempt.stop(TimedOut(deadline))
+
+
+async def _overrule(runtime: Keeper, actor: Actor, attempt: Attempt) -> None:
+    try:
+        await actor.overrule()
+    except StoreUnavailableError as error:
+        runtime.store_failed(error)
+        attempt.overruled = False  # the next tick tries again
 
 
 async def _obey_cancels(runtime: Keeper) -> None:

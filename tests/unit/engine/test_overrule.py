@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from gateway.engine.agent import AgentDef
 from gateway.engine.limits import Limits
+from gateway.engine.loop.recovery import TICK
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.runtime import Runtime
@@ -25,7 +28,8 @@ async def slow(ctx: ToolContext) -> str:
     return "late"
 
 
-async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace() -> None:
+@pytest.mark.parametrize("outage", [False, True])
+async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace(outage: bool) -> None:
     began, release = asyncio.Event(), asyncio.Event()
 
     def reply(request: ModelRequest) -> ModelReply:
@@ -44,6 +48,10 @@ async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace() -> 
         async with asyncio.timeout(10):
             await began.wait()
             await session.cancel("stuck")
+            if outage:  # when the grace is over
+                await store.close()
+                await asyncio.sleep(3 * TICK)
+                await store.open()
             assert (await session.result("stuck")).status == "cancelled"
         owed = [result for message in await session.transcript() for result in message.results]
         assert "outcome unknown" in str(owed[0].output)
