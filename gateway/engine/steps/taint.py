@@ -39,6 +39,7 @@ def gate(scenery: Scenery) -> Result | RequestParts | None:
     prompt = f"Run {tool.name}? The conversation holds content from an unverified sender."
     try:
         asked = build_request(scene, name=GATE, prompt=prompt, schema=bool, answerers=answerers)
+        scene.asked[asked.key] = asked.digest
         answer = attempt.answers.get(asked.key)
         if answer is None or answer.outcome is None or answer.digest != asked.digest:
             return asked

@@ -234,6 +234,21 @@ class TestTaintGate:
         assert result.request is not None
         assert result.request.answerers == {"user": "slack:T1:CFO"}
 
+    async def test_a_tool_that_asks_under_the_gates_id_is_not_asked_without_end(
+        self, bench: Bench
+    ) -> None:
+        @tool(answerers={"user": LEAD})
+        async def send(ctx: ToolContext) -> bool:
+            return bool(
+                await ctx.request_input(id="taint-gate", prompt="?", answerers={"user": "a:b"})
+            )
+
+        await bench.start(june(send, script=once("send")))
+        session = bench.session()
+        gate = await park(session, speaker=STRANGER)
+        assert (await answer(session, gate, True, by=LEAD)).status == "completed"
+        assert "share the id 'taint-gate'" in await error_of(session)
+
 
 class TestProvenance:
     async def test_every_message_carries_source_and_trust(self, bench: Bench) -> None:
