@@ -311,7 +311,7 @@ def build_request(  # noqa: PLR0913 - the parts of one request, all by name
 
 def _check_words(name: object, prompt: object) -> None:
     # Authors don't all run a type checker, so what the hints promise is checked here as well.
-    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARACTERS:
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARACTERS or clean(name) != name:
         raise InputRequestError(
             f"a request needs an id: a text of 1 to {NAME_CHARACTERS} characters",
             fix='pass id="approve-…"',

@@ -274,6 +274,7 @@ class TestParks:
             ({"id": ""}, "needs an id"),
             ({"id": 5}, "needs an id"),
             ({"id": "x" * 257}, "needs an id"),
+            ({"id": "\ud800"}, "needs an id"),
             ({"prompt": None}, "is text, not NoneType"),
             ({"on_expiry": "x"}, "doesn't fit the schema"),
             ({"expires_in": 0}, "above 0"),
