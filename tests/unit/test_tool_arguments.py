@@ -83,19 +83,20 @@ def test_all_fields_are_named_at_once() -> None:
     assert "lines: missing; ship_to: missing; size: must be 's' or 'l'" in message
 
 
-def test_a_validator_that_breaks_is_a_refused_call_and_no_crash() -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError("on purpose"), SystemExit("on purpose")])
+def test_a_validator_that_breaks_is_a_refused_call_and_no_crash(error: BaseException) -> None:
     @dataclass
     class Broken:
         x: int
 
         def __post_init__(self) -> None:
-            raise ZeroDivisionError("division by zero")
+            raise error
 
     def take(thing: object) -> None:
         """Take."""
 
     take.__annotations__["thing"] = Broken
-    with pytest.raises(InvalidToolInput, match="ZeroDivisionError: division by zero"):
+    with pytest.raises(InvalidToolInput, match=f"{type(error).__name__}: on purpose"):
         tool(take).validate({"thing": {"x": 1}})
 
 

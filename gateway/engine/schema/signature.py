@@ -200,7 +200,7 @@ def _validator(
             filled = read(text, strict=True)
         except ValidationError as error:
             raise InvalidToolInput(explain(error, arguments, names)) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # A validator of the author's own that breaks is still only a refused call.
             raise InvalidToolInput(f"{type(error).__name__}: {error}") from error
         given = filled.model_fields_set
