@@ -122,12 +122,13 @@ class TurnSnapshot:
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Leave to answer one policy request, made by the runtime from the agent's hook."""
+    """Leave to answer one policy request, made by the runtime from the agent's hook. ``request`` is that
+    request's id: the same question in a later turn may be of another speaker, and is asked anew."""
 
     policy: str
     scope: str | None
     by: str
-    digest: str
+    request: str
     issuer: object = field(repr=False)
 
 

@@ -375,7 +375,7 @@ class Runtime:
             policy=policy,
             scope=None if scope is None else str(scope),
             by=by,
-            digest=found.request.digest,
+            request=found.request.id,
             issuer=self,
         )
 

@@ -200,7 +200,7 @@ def _authorise(
             or granted.issuer is not answer.issuer
             or granted.policy != policy
             or granted.scope != answerers.get("scope")
-            or granted.digest != request.digest
+            or granted.request != request.id
             or granted.by != answer.by
         ):
             raise ResumeAuthorizationError(f"only the policy {policy!r} may answer this request")

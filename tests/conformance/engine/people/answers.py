@@ -173,7 +173,7 @@ class TestWhoMayAnswer:
             replace(grant, policy="other"),
             replace(grant, scope="us"),
             replace(grant, scope=None),
-            replace(grant, digest="0"),
+            replace(grant, request="0"),
             replace(grant, issuer=object()),
             replace(grant, by="slack:T1:U1"),
         ):
@@ -186,6 +186,17 @@ class TestWhoMayAnswer:
         shown = hook.shown[-1]
         assert (shown["policy"], shown["scope"]) == ("refunds", "eu")
         assert (shown["request"].tool, shown["request"].digest) == ("work", asked.digest)
+
+    async def test_a_grant_is_for_one_request_however_equal_the_next(self, bench: Bench) -> None:
+        await bench.start(asking({"policy": "refunds"}, Hook("slack:T1:U9")))
+        session = bench.session()
+        asked = await park(session)
+        grant = await session.grant(asked.id, by="slack:T1:U9")
+        await session.cancel(asked.turn_id)
+        again = await park(session)
+        assert (again.digest, again.id != asked.id) == (asked.digest, True)
+        with pytest.raises(ResumeAuthorizationError):
+            await session.resume(again.turn_id, again.id, True, by="slack:T1:U9", granted=grant)
 
     async def test_a_grant_never_answers_for_a_user(self, bench: Bench) -> None:
         await bench.start(asking({"user": "slack:T1:U9"}, Hook("slack:T1:U1")))
