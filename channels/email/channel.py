@@ -23,8 +23,9 @@ from channels.email.identity.attest import Trust
 from channels.email.identity.dkim import check
 from channels.email.ingress import Ingress
 from channels.email.mail import RawMail
-from channels.email.mailroom import Desk, Mailroom
+from channels.email.mailroom import Mailroom
 from channels.email.reading.automated import Own
+from channels.email.reading.desk import Desk
 from channels.email.settings import EmailOptions, EmailSettings
 from channels.email.standing import standing
 from channels.email.ways.account import account

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from channels.contract import Ignored, Inbound, Parsed, Verdict
-from channels.email.mailroom import TAKES_OVER, Desk, Looked, Mailroom
+from channels.email.mailroom import TAKES_OVER, Looked, Mailroom
 from channels.email.parse import event_id
+from channels.email.reading.desk import Desk
 from channels.email.threads import places
 from channels.email.threads.conversation import Conversation
 from gateway.engine.kinds import Json, JsonObject

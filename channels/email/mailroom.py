@@ -2,8 +2,8 @@
 
 The bytes are kept first, so that whatever comes of reading them, somebody can look at them, and reading is
 done again from them. Reading is pure and runs beside the loop. A mail that can't be read ends with a verdict
-like any other, and one that ends the process each time isn't read a fourth time. What ended the process in
-another moment, or was in want of the store, isn't held against the mail.
+like any other, and one that ends the process each time, or never ends, isn't read a fourth time. What ended
+the process in another moment, or was in want of the store, isn't held against the mail.
 """
 
 from __future__ import annotations
@@ -11,29 +11,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from channels.contract import Control, Ignored, Inbound, Parsed, Place, Verdict
 from channels.email.deciding.links import Links, brought_back
-from channels.email.identity.attest import Trust, attest
+from channels.email.identity.attest import attest
 from channels.email.identity.dkim import Signed
 from channels.email.identity.recipients import listed
-from channels.email.mail import Mail, RawMail, Way
+from channels.email.mail import Mail, RawMail
 from channels.email.mime.read import read
 from channels.email.parse import Opened, event_id, in_place_of, parse
-from channels.email.policy import DAY, EmailRules
-from channels.email.reading.automated import Noise, Own, classify
+from channels.email.policy import DAY
+from channels.email.reading.automated import Noise, classify
 from channels.email.reading.beside import Beside
 from channels.email.reading.bounce import Bounce, bounce
+from channels.email.reading.desk import Desk
 from channels.email.reading.reply import extract
 from channels.email.render import MARKER
 from channels.email.threads import bounces, places
 from channels.email.threads.book import Book
 from channels.email.threads.cited import belongs, cited
-from channels.email.threads.contents import content_id, copy_id
+from channels.email.threads.contents import bytes_id, content_id, copy_id
 from channels.email.threads.conversation import Conversation, Hint, Joined, join
 from channels.email.threads.shelf import Shelf
 from channels.email.ways.taking import MAX_MAIL as MOST
@@ -43,47 +45,27 @@ from gateway.engine.errors import DuplicateClaimError, StoreUnavailableError
 from gateway.engine.kinds import Speaker
 from gateway.engine.ledger import Asked, Binding, Ledger
 from gateway.engine.limits import Clock
+from gateway.engine.steps.apart import apart
 from gateway.engine.struct import replace, struct
 from gateway.intake.keys import claims
 from gateway.intake.rules import MEANING
 from gateway.log import wordless
 
-__all__ = ["TAKES_OVER", "Around", "Desk", "Looked", "Mailroom"]
+__all__ = ["TAKES_OVER", "Around", "Looked", "Mailroom"]
+
+T = TypeVar("T")
 
 log = logging.getLogger("gateway.email")
 
 TRIES = 3
-"""How often a mail is read that ends the process, or is taken where something breaks."""
+"""How often a mail is read that ends the process or never ends, or is taken where something breaks."""
+PATIENCE = 20.0
+"""Seconds, of which the longest mail that is read at all takes one or two. They go by on a host that is
+stopped, too, so that once proves nothing."""
 TAKES_OVER = "colleague-answered"
 """The rule of a mail by which one of ours takes its conversation over."""
 MOST_HINTS = 24
 """Ids of a mail that are looked up, the newest first."""
-
-
-@struct(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """What mail is judged by. ``trust`` is that of the mailbox, ``handing`` of the server that hands mail over."""
-
-    mailbox: str
-    rules: EmailRules
-    trust: Trust
-    handing: Trust
-    own: Own
-    keys: Keys
-    signed: Callable[[bytes], Awaitable[tuple[Signed, ...]]] | None = None
-    """Checks a mail's own signatures."""
-
-    def believes(self, way: Way) -> Trust:
-        """Whom to believe of what a header says: each way has the border that its operator named, since the
-        line of another's can be forged below it. A provider's webhook has none: nothing that is documented
-        tells its lines from a sender's."""
-        match way:
-            case "imap":
-                return self.trust
-            case "lmtp" | "smtp":
-                return self.handing
-            case "webhook":
-                return replace(self.trust, authserv_id=None, border_host=None)
 
 
 class Around(Protocol):
@@ -132,10 +114,14 @@ class Mailroom:
     async def take(self, handed: RawMail) -> Taken:
         """When this returns ``done`` or ``quarantine``, all that follows from the mail is committed."""
         envelope = handed.envelope_from, handed.envelope_to
-        content = await asyncio.to_thread(content_id, handed.raw, *envelope)
-        # Copies may come by several ways at once, and one of them counts.
-        lock = self._copies.setdefault(content, asyncio.Lock())
         try:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    content = await _beside(partial(content_id, handed.raw, *envelope))
+            except TimeoutError:
+                return await self._nameless(handed)
+            # Copies may come by several ways at once, and one of them counts.
+            lock = self._copies.setdefault(content, asyncio.Lock())
             async with lock:
                 return await self._whole(content, handed)
         except StoreUnavailableError as error:
@@ -161,11 +147,12 @@ class Mailroom:
         if handed is None:
             return None
         try:
-            opened = await self._opened(handed, content)
+            async with asyncio.timeout(PATIENCE):
+                opened = await self._opened(handed, content)
+                report = await _beside(partial(bounce, handed.raw, opened.mail))
         except Exception as error:  # noqa: BLE001 - as its verdict says
             log.info("email: mail %s can't be read: %s", content, wordless(error))
             return None
-        report = await asyncio.to_thread(bounce, handed.raw, opened.mail)
         rule = "" if report is None else bounces.rule_of(report, await self._about(opened, report))
         joined = await self._joined(opened)
         return Looked(
@@ -179,6 +166,15 @@ class Mailroom:
         )
 
     # -- one mail ------------------------------------------------------------------------------------
+    async def _nameless(self, handed: RawMail) -> Taken:
+        """Nobody gets to the end of its header. It isn't read by another name, by which a copy would be
+        answered, too."""
+        content = await asyncio.to_thread(bytes_id, handed.raw)
+        if await self.shelf.keep(content, handed) + 1 < TRIES:
+            return "again"
+        await self._ctx.receive(_unread(content, self._desk.mailbox, "poison-mail"))
+        return "quarantine"
+
     async def _whole(self, content: str, handed: RawMail) -> Taken:
         """Also where something breaks on the way."""
         try:
@@ -199,6 +195,8 @@ class Mailroom:
         suspect = await self.shelf.begun(content) > 0
         async with self._beside.nobody() if suspect else self._beside.others():
             found = await self._read(content, handed)
+        if found == "again":
+            return "again"
         if isinstance(found, str):
             await self._ctx.receive(_unread(content, self._desk.mailbox, found))
             return "quarantine"
@@ -218,15 +216,19 @@ class Mailroom:
         return "done"
 
     async def _read(self, content: str, handed: RawMail) -> _Read | str:
-        """All that is done with its bytes; or the rule by which it can't be read."""
+        """All that is done with its bytes; or the rule by which it can't be read, or ``again``."""
         # Counted before it is read, since what ends the process can't be counted afterwards.
         before = await self.shelf.keep(content, handed)
         if before >= TRIES:
             return "poison-mail"
         try:
-            opened = await self._opened(handed, content)
-            report = await asyncio.to_thread(bounce, handed.raw, opened.mail)
-            ended = await asyncio.to_thread(brought_back, handed.raw, opened.mail.text)
+            async with asyncio.timeout(PATIENCE):
+                opened = await self._opened(handed, content)
+                report = await _beside(partial(bounce, handed.raw, opened.mail))
+                ended = await _beside(partial(brought_back, handed.raw, opened.mail.text))
+        except TimeoutError:
+            log.error("email: mail %s isn't read within %s s", content, PATIENCE)  # noqa: TRY400
+            return "again" if before + 1 < TRIES else "poison-mail"
         except Exception as error:  # noqa: BLE001 - one mail's fault must not stop the box
             log.error("email: mail %s can't be read: %s", content, wordless(error))  # noqa: TRY400
             return "unreadable-mail"
@@ -236,7 +238,7 @@ class Mailroom:
 
     async def _opened(self, handed: RawMail, content: str) -> Opened:
         signed = () if self._desk.signed is None else await self._desk.signed(handed.raw)
-        return await asyncio.to_thread(self._judged, handed, content, signed)
+        return await _beside(partial(self._judged, handed, content, signed))
 
     def _judged(self, handed: RawMail, content: str, signed: tuple[Signed, ...]) -> Opened:
         mail = read(handed.raw)
@@ -354,6 +356,11 @@ class Mailroom:
     async def _about(self, opened: Opened, report: Bounce) -> tuple[int, int] | None:
         desk = self._desk
         return await bounces.about(self._ledger, desk.keys, desk.mailbox, report, opened.named)
+
+
+async def _beside(reads: Callable[[], T]) -> T:
+    """Reading is pure, so it may be broken off anywhere."""
+    return await apart(reads, "email-read", gives_up=True)
 
 
 def _cited(mail: Mail) -> list[str]:

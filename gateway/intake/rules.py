@@ -92,8 +92,10 @@ MEANING: Mapping[str, str] = {
     "unattested": "the domain that its author names disowns it, or nobody vouches for it",
     "unreadable-author": "it can't be told who wrote it",
     "colleague-answered": "a colleague answered in the conversation, and the agent keeps out of it",
-    "unreadable-mail": "it couldn't be read; its bytes are kept, and it was put into quarantine",
-    "poison-mail": "reading it ended the process three times; its bytes are kept, in quarantine",
+    "unreadable-mail": "it couldn't be read. Nobody is answered: look at it in the folder Quarantine or by"
+    " `gateway mail raw`, and write to its sender yourself",
+    "poison-mail": "three times, reading it ended the process or never ended. Nobody is answered: look at it in the"
+    " folder Quarantine or by `gateway mail raw`, and write to its sender yourself",
     "over-limit": "it is longer, or more deeply nested, than what is read",
     "bounce": "it tells that a mail of ours didn't arrive, which its delivery shows",
     "bounce-unproven": "it says that a mail of ours didn't arrive, and doesn't prove which: nothing was changed",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 
 from gateway.definition.author import SeedFunction
 from gateway.engine.errors import GatewayError
+from gateway.engine.steps.apart import apart
 
 SEED_SECONDS = 60.0
 """How long a seed function may take."""
@@ -52,34 +51,13 @@ async def asked(seed: SeedFunction, at: datetime, services: object) -> str | Non
 
 
 async def _apart(seed: SeedFunction, call: Callable[[], object]) -> object:
-    """In a thread of its own, since it may take its time: one that never comes back has taken none
-    of those that others share, and the process ends without it."""
-    loop = asyncio.get_running_loop()
-    came: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
-
-    def tell(made: object, error: BaseException | None) -> None:
-        _hanging.discard(id(seed))
-        if not came.done():
-            came.set_result((made, error))
-
-    def work() -> None:
-        made, failed = None, None
-        try:
-            made = call()
-        except BaseException as error:  # noqa: BLE001 - its caller says what became of it
-            failed = error
-        with suppress(RuntimeError):  # the process has stopped meanwhile
-            loop.call_soon_threadsafe(tell, made, failed)
-
-    threading.Thread(target=work, name="gateway-seed", daemon=True).start()
+    """Beside all else, since it may take its time."""
     try:
-        made, error = await came
+        return await apart(call, "gateway-seed", ended=lambda: _hanging.discard(id(seed)))
     except asyncio.CancelledError:
-        _hanging.add(id(seed))
+        if _cancelled():
+            _hanging.add(id(seed))
         raise
-    if error is not None:
-        raise error
-    return made
 
 
 def _cancelled() -> bool:

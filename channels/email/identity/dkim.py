@@ -16,15 +16,17 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from channels.email.identity.layout import declares
 from channels.email.identity.scan import MAX_FIELD, Unreadable
 from channels.email.identity.signature import Head, Signed, head, tags
+from gateway.engine.steps.apart import apart
 from gateway.engine.struct import struct
 
 __all__ = ["MAX_SIGNATURES", "REQUIRED", "Resolve", "Signed", "check"]
 
+T = TypeVar("T")
 Resolve = Callable[[str], Awaitable[bytes | None]]
 """The TXT record of a name, its strings joined; ``None`` where there is none. Raises ``OSError`` (a timeout
 is one) where that can't be told now."""
@@ -63,12 +65,12 @@ class _Split:
 async def check(raw: bytes, resolve: Resolve) -> tuple[Signed, ...]:
     """Every signature of a mail, from the top, those beyond ``MAX_SIGNATURES`` left out. Never raises but
     what ``resolve`` isn't meant to."""
-    split = await asyncio.to_thread(_split, raw)
+    split = await _beside(functools.partial(_split, raw))
     if split is None:
         return ()
     heads = [_head(value) for value in split.signatures[:MAX_SIGNATURES]]
     records = await _records([one for one in heads if one and not _refused(one, split)], resolve)
-    return await asyncio.to_thread(_checked, split, heads, records)
+    return await _beside(functools.partial(_checked, split, heads, records))
 
 
 async def _records(heads: list[Head], resolve: Resolve) -> dict[str, bytes | None]:
@@ -88,6 +90,10 @@ async def _records(heads: list[Head], resolve: Resolve) -> dict[str, bytes | Non
 
 def _key_name(one: Head) -> str:
     return f"{one.selector}._domainkey.{one.domain}"
+
+
+async def _beside(works: Callable[[], T]) -> T:
+    return await apart(works, "email-dkim", gives_up=True)
 
 
 # -- beside the loop -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from channels.email.mime import headers
 from channels.email.reading.senders import returns_nowhere
 from channels.email.writing.tokens import bounces_there
 
-__all__ = ["content_id", "copy_id"]
+__all__ = ["bytes_id", "content_id", "copy_id"]
 
 TRACES = frozenset(
     {
@@ -58,6 +58,11 @@ def content_id(
             digest.update(line.rstrip(b"\r") + b"\n")
     digest.update(memoryview(raw)[body:])
     return digest.hexdigest()[:LENGTH]
+
+
+def bytes_id(raw: bytes) -> str:
+    """For a mail whose header nobody gets to the end of."""
+    return hashlib.sha256(raw).hexdigest()[:LENGTH]
 
 
 def copy_id(raw: bytes, message_id: str, author: str, level: str) -> str:

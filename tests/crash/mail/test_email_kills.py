@@ -3,6 +3,7 @@ and put away, and a refund is paid once."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import AsyncGenerator
@@ -37,6 +38,23 @@ def _read(raw):
 
 
 mailroom.read = _read
+"""
+HANGING = """
+import time
+
+from channels.email import mailroom
+
+_reads = mailroom.read
+
+
+def _read(raw):
+    while b"X-Poison" in raw:
+        time.sleep(0.01)
+    return _reads(raw)
+
+
+mailroom.read = _read
+mailroom.PATIENCE = 2.0
 """
 SEED = 11
 STEPS = 16
@@ -105,16 +123,24 @@ async def every(on: MailWorld, name: str, moment: str) -> None:
 
 
 @pytest.mark.slow
-async def test_a_mail_that_ends_the_process_does_so_three_times(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reads", [ENDING, HANGING], ids=["ends the process", "never ends"])
+async def test_a_mail_that_is_never_read_is_tried_three_times_over_kills(
+    tmp_path: Path, reads: str
+) -> None:
     imported = "from channels.protocol import Channel\n"
-    agent = altered(tmp_path, "channels/email.py", imported, imported + ENDING)
+    agent = altered(tmp_path, "channels/email.py", imported, imported + reads)
     async with mail_world(tmp_path, GATEWAY_AGENT=str(agent)) as on:
         draft = Draft(sender=ADA, to=[SUPPORT], subject="x", text="x", more={"X-Poison": "yes"})
         await on.post.deliver(draft.raw(), SUPPORT, ADA)
         first = on.host.pid
+        if reads == HANGING:
+            await on.until(lambda: "imap:FETCH" in on.steps.met)
+            await asyncio.sleep(0.5)  # it hangs by now, or is just about to
+            on.host.kill()
         _, arrived = await on.play("question")
         assert on.host.pid != first
         assert len(arrived) == 1
+        await on.until(lambda: bool(on.post.mails(SUPPORT, "Quarantine")))
         (poison,) = on.post.mails(SUPPORT, "Quarantine")
         assert b"X-Poison" in poison
         assert await on.verdicts(poison) == ["unsupported"]

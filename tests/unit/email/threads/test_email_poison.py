@@ -1,9 +1,11 @@
-"""A mail that ends the process each time is put aside, and none of those that were read beside it."""
+"""A mail that ends the process each time, or whose reading never ends, is put aside, and none of those that were
+read beside it."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
@@ -74,6 +76,41 @@ class Life:
 def mail(text: str, **more: str) -> RawMail:
     draft = question(text, more=more)
     return RawMail(raw=draft.raw(), way="lmtp", at=SYSTEM_CLOCK.now())
+
+
+def endless(reads: Reads) -> Reads:
+    def read(raw: bytes, *more: Any) -> Any:
+        while POISON in raw:
+            time.sleep(0.001)
+        return reads(raw, *more)
+
+    return read
+
+
+async def in_the_end(room: Mailroom, one: RawMail) -> Taken:
+    """Slow once isn't endless."""
+    while (taken := await room.take(one)) == "again":
+        pass
+    return taken
+
+
+@pytest.mark.parametrize("step", ["content_id", "read", "bounce", "brought_back"])
+async def test_what_never_ends_is_put_aside_over_restarts_and_its_neighbours_are_taken(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    monkeypatch.setattr(mailroom, "PATIENCE", 0.2)
+    monkeypatch.setattr(mailroom, step, endless(getattr(mailroom, step)))
+    poison = mail("x", **{POISON.decode(): "1"})
+    for expected in ("again", "again", "quarantine", "quarantine"):
+        life = Life(ledger)
+        room = Mailroom(email_channel(ENV).desk, life)
+        async with asyncio.TaskGroup() as all_at_once:
+            taken = all_at_once.create_task(room.take(poison))
+            innocent = all_at_once.create_task(in_the_end(room, mail(f"Before {expected}?")))
+        assert (taken.result(), innocent.result()) == (expected, "done")
+        assert life.rules == ["poison-mail"] * (expected == "quarantine")
+    while any(one.name == "email-read" for one in threading.enumerate()):
+        await asyncio.sleep(0.01)  # its threads end, too
 
 
 @pytest.mark.parametrize("step", ["read", "bounce"])
