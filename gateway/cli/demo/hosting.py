@@ -22,6 +22,7 @@ import gateway
 from gateway.cli.problem import Problem
 from gateway.config import foreign_environ
 from gateway.engine.kinds import Millis
+from gateway.engine.steps.tasks import Tasks
 
 if TYPE_CHECKING:
     from gateway.cli.desk.client import Client
@@ -39,8 +40,11 @@ class HostProcess:
         """How far the clock of its next start is ahead of ours."""
         self._state = state
         self._token = token
+        self.pid = 0
+        """Of the host that runs; 0 while none does."""
         self._source: Process | None = None
-        self._pid = 0
+        self._told: asyncio.Queue[list[str]] = asyncio.Queue()
+        self._tasks = Tasks()
         self._port = 0
         self.starts = 0
         self.kills = 0
@@ -71,6 +75,7 @@ class HostProcess:
         """The process that hosts are forked from; it goes on importing after this."""
         if self._source is None:
             self._source = await self._spawn()
+            self._tasks.run(self._listen(self._source), "demo-hosts")
         return self._source
 
     async def start(self) -> Client:
@@ -81,10 +86,9 @@ class HostProcess:
         told = {"ahead": self.ahead, "port": self._port, "settings": self._settings}
         if source.stdin is not None:
             source.stdin.write(json.dumps(told).encode() + b"\n")
-        self._pid = int(await self._answer())
-        url = await self._answer()
-        if not url.startswith("http"):
-            self._pid = 0
+        await self._answer("pid")
+        word, url = await self._answer("url", "ended")
+        if word == "ended":
             raise await self._broken(f"the host ended with {url} instead of starting")
         self.starts += 1
         self._port = int(url.rpartition(":")[2])
@@ -104,16 +108,25 @@ class HostProcess:
                 start_new_session=True,
             )
 
-    async def _answer(self) -> str:
-        """The next line of the process that starts hosts."""
-        line = b""
-        if self._source is not None and self._source.stdout is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE):
-                    line = await self._source.stdout.readline()
-        if not line:
-            raise await self._broken(f"the host is gone, or was silent for {PATIENCE:.0f} s")
-        return line.decode().strip()
+    async def _listen(self, source: Process) -> None:
+        """What the process that starts hosts says, until it is gone. A host may end by itself, and its number
+        is another process's then."""
+        while source.stdout is not None and (line := await source.stdout.readline()):
+            word, value = line.decode().split()
+            if word != "url":
+                self.pid = int(value) if word == "pid" else 0
+            self._told.put_nowait([word, value])
+        self._told.put_nowait([])
+
+    async def _answer(self, *words: str) -> list[str]:
+        """The next line that begins so."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while told := await self._told.get():
+                    if told[0] in words:
+                        return told
+                self._told.put_nowait(told)  # there won't be another
+        raise await self._broken(f"the host is gone, or was silent for {PATIENCE:.0f} s")
 
     async def kill(self) -> None:
         """SIGKILL: no handler runs, nothing is flushed, nobody is told."""
@@ -130,17 +143,16 @@ class HostProcess:
             with suppress(ProcessLookupError):
                 os.killpg(self._source.pid, signal.SIGKILL)
             await self._source.wait()
+            await self._tasks.close(PATIENCE)
 
     async def _end(self, number: signal.Signals) -> int | None:
         """How it ended; nothing if none runs."""
-        pid, self._pid = self._pid, 0
-        if not pid:
+        if not self.pid:
             return None
         with suppress(ProcessLookupError):
-            os.kill(pid, number)
-        while (told := await self._answer()).startswith("http"):
-            pass  # it was just ready
-        return int(told)
+            os.kill(self.pid, number)
+        _, status = await self._answer("ended")
+        return int(status)
 
     async def _broken(self, what: str) -> Problem:
         said = await asyncio.to_thread(self.log.read_text, "utf-8", "replace")

@@ -2,7 +2,8 @@
 nine on Monday. Started by the demo alone; no setting moves a host's clock.
 
 It imports what hosts are made of, and then forks one for each line on its stdin that says what to serve. It
-tells of each on its stdout, in a line each: its pid, its URL once it serves, and how it ended.
+tells of each on its stdout, in a line each: its ``pid``, its ``url`` once it serves, and how it ``ended``. No line
+comes while a host runs, so what comes then is the end of the demo, with which all of them end.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from threading import Thread
 
 from gateway.cli import COLLECT_EVERY
 
@@ -41,14 +44,22 @@ def main() -> int:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):  # what a tool in a host reads or prints is nobody's order or answer
         os.dup2(nowhere, number)
-    for line in orders:
-        host = os.fork()
-        if host == 0:
-            return run(line, answers.write)
-        print(host, file=answers)
-        _, status = os.waitpid(host, 0)
-        print(os.waitstatus_to_exitcode(status), file=answers)
+    with suppress(BrokenPipeError):  # nobody is there to be told any more
+        for line in orders:
+            host = os.fork()
+            if host == 0:
+                Thread(target=end_with, args=(orders.fileno(),), daemon=True).start()
+                return run(line, answers.write)
+            print("pid", host, file=answers)
+            _, status = os.waitpid(host, 0)
+            print("ended", os.waitstatus_to_exitcode(status), file=answers)
     return 0
+
+
+def end_with(demo: int) -> None:
+    """The demo holds the other end of this pipe for as long as it lives, however it dies."""
+    os.read(demo, 1)
+    os._exit(1)
 
 
 def run(line: str, answer: Callable[[str], object]) -> int:
@@ -66,7 +77,7 @@ def run(line: str, answer: Callable[[str], object]) -> int:
     settings = replace(settings, port=told["port"])
     configure(style="auto", level=logging.INFO, secrets=settings.secrets, stream=sys.stderr)
     clock = Clock(now=lambda: Millis(SYSTEM_CLOCK.now() + ahead), monotonic=SYSTEM_CLOCK.monotonic)
-    serving = Serving(clock=clock, ready=lambda url: answer(f"{url}\n"))
+    serving = Serving(clock=clock, ready=lambda url: answer(f"url {url}\n"))
     return asyncio.run(serve(settings, serving))
 
 
