@@ -3,8 +3,10 @@ plainly meant to hide counts; a colour that can't be read hides nothing."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+from channels.email.mime.html import shape
 from gateway.engine.struct import replace, struct
 
 Colour = tuple[int, int, int]
@@ -29,17 +31,19 @@ _NAMED: Final[dict[str, Colour]] = {
 _ALIKE: Final = 8
 """Colours this near to each other, channel by channel, can't be told apart."""
 _FAINT: Final = 0.1
-_FAR: Final = 900
 _MOST_RULES: Final = 2_000
 _COLOURS: Final = ("color", "background", "background-color")
-_APART: Final = str.maketrans(",/", "  ")
+_PREFIX: Final = re.compile(r"^-(?:webkit|moz|ms|o)-")
 
 
 @struct(frozen=True, slots=True)
 class Look:
-    """``gone`` can't be taken back further inside; the other ways to hide can."""
+    """``gone`` can't be taken back further inside; the other ways to hide can. ``scale``, ``opaque``: how much is
+    left of its size and its colours, by all around it, too."""
 
     gone: bool = False
+    scale: float = 1.0
+    opaque: float = 1.0
     unseen: bool = False
     tiny: bool = False
     colour: Colour | None = (0, 0, 0)
@@ -47,7 +51,7 @@ class Look:
 
     @property
     def hidden(self) -> bool:
-        if self.gone or self.unseen or self.tiny:
+        if self.gone or self.unseen or self.tiny or min(self.scale, self.opaque) < _FAINT:
             return True
         if self.colour is None or self.ground is None:
             return False
@@ -111,7 +115,7 @@ def declared(style: str) -> Declared:
     for piece in _uncommented(style).split(";"):
         name, colon, value = piece.partition(":")
         if colon:
-            found[name.strip().lower()] = value.partition("!")[0].strip().lower()
+            found[_PREFIX.sub("", name.strip().lower())] = value.partition("!")[0].strip().lower()
     return found
 
 
@@ -129,26 +133,22 @@ def looked(above: Look, name: str, attributes: dict[str, str], rules: Sheet) -> 
     gone = above.gone or "hidden" in attributes or _gone(said)
     if not said:
         return replace(look, gone=gone) if gone is not above.gone else look
-    return replace(look, gone=gone, unseen=_unseen(above, said), tiny=_tiny(above, said))
+    return replace(
+        look,
+        gone=gone,
+        scale=above.scale * shape.scaled(said),
+        opaque=above.opaque * shape.opaque(said),
+        unseen=_unseen(above, said),
+        tiny=_tiny(above, said),
+    )
 
 
 def _gone(said: Declared) -> bool:
     if said.get("display") == "none" or said.get("mso-hide") == "all":
         return True
-    if _number(said.get("opacity", "1")) < _FAINT or _number(said.get("font-size", "9")) < 0:
+    if said.get("content-visibility") == "hidden" or shape.pixels(said.get("font-size", "")) < 0:
         return True
-    clipped = said.get("overflow", said.get("overflow-y", "")) in {"hidden", "clip"}
-    if clipped and any(
-        _number(said.get(side, "9")) <= 1 for side in ("height", "max-height", "width", "max-width")
-    ):
-        return True
-    moved = said.get("position") in {"absolute", "fixed", "relative"}
-    sides = ("text-indent", *(("left", "top", "right", "bottom") if moved else ()), "margin-left")
-    if any(
-        abs(_number(said.get(side, "0"))) >= _FAR for side in sides if "-" in said.get(side, "")
-    ):
-        return True
-    return moved and said.get("clip", "").replace(" ", "").startswith(("rect(0", "rect(1px"))
+    return shape.away(said) or shape.cut(said)
 
 
 def _unseen(above: Look, said: Declared) -> bool:
@@ -163,8 +163,8 @@ def _tiny(above: Look, said: Declared) -> bool:
     if not size or size == "inherit":
         return above.tiny
     if size.endswith(("%", "em")) and not size.endswith("rem"):
-        return above.tiny or _number(size) == 0
-    return _number(size) <= 1 if size[:1].isdecimal() or size[:1] == "." else False
+        return above.tiny or shape.fraction(size) < _FAINT
+    return shape.pixels(size) <= 1
 
 
 def _size(font: str) -> str:
@@ -174,17 +174,6 @@ def _size(font: str) -> str:
         if size[:1].isdecimal() and (slash or size == "0" or not size.isdecimal()):
             return size
     return ""
-
-
-def _number(value: str) -> float:
-    """The number that a length begins with; far from any limit where there is none."""
-    end = 0
-    while end < min(len(value), 12) and (value[end].isdecimal() or value[end] in "+-."):
-        end += 1
-    try:
-        return float(value[:end])
-    except ValueError:
-        return 9.0
 
 
 def _coloured(above: Look, attributes: dict[str, str], said: Declared, *, sure: bool) -> Look:
@@ -201,18 +190,13 @@ def _coloured(above: Look, attributes: dict[str, str], said: Declared, *, sure: 
         if name in said and said[name] not in {"transparent", "none", "inherit", "initial", ""}:
             ground = _colour(said[name])
     if "color" in said and said["color"] != "inherit":
-        colour = ground if _clear(said["color"]) else _colour(said["color"])
+        colour = ground if shape.clear(said["color"]) else _colour(said["color"])
+    if "text-fill-color" in said:
+        fill = said["text-fill-color"]
+        colour = ground if shape.clear(fill) else _colour(fill)
     if colour is above.colour and ground is above.ground:
         return above
     return replace(above, colour=colour, ground=ground)
-
-
-def _clear(value: str) -> bool:
-    """Whether a colour is none: fully transparent."""
-    if value.startswith("#"):
-        return len(value) in {5, 9} and not value[len(value) * 3 // 4 + 1 :].strip("0")
-    parts = _arguments(value)
-    return value == "transparent" or (len(parts) == 4 and _number(parts[3]) == 0)
 
 
 def _colour(value: str) -> Colour | None:
@@ -226,7 +210,7 @@ def _colour(value: str) -> Colour | None:
         digits = digits[:6]
     if len(digits) == 6 and not digits.strip("0123456789abcdef"):
         return (int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16))
-    parts = _arguments(value)
+    parts = shape.arguments(value)
     if len(parts) == 4 and parts.pop() not in {"1", "1.0", "100%"}:
         return None
     if value.startswith("hsl"):
@@ -234,11 +218,3 @@ def _colour(value: str) -> Colour | None:
     if len(parts) == 3 and all(part.isdecimal() and len(part) < 4 for part in parts):
         return (int(parts[0]), int(parts[1]), int(parts[2]))
     return None
-
-
-def _arguments(value: str) -> list[str]:
-    """Of ``rgb()`` and its like, in either spelling; none of anything else."""
-    if not value.startswith(("rgb(", "rgba(", "hsl(", "hsla(")):
-        return []
-    inside = value.partition("(")[2].partition(")")[0]
-    return inside.translate(_APART).split()

@@ -166,6 +166,24 @@ def hidden_by_opacity_and_attribute() -> Made:
 
 
 @case
+def hidden_by_what_is_left_of_it() -> Made:
+    source = (
+        "<div style='transform:scale(.3);opacity:.3'><p style='scale:.3'>a</p>b<p style='opacity:20%'>c</p></div>"
+        "<div style='clip-path:inset(100%)'><p style='clip-path:none'>d</p></div>"
+    )
+    return _html(source, text="b", hidden="a c d")
+
+
+@case
+def a_tilted_newsletter_is_seen() -> Made:
+    source = (
+        "<style>.h{clip-path:polygon(0 0,100% 0,100% 90%,0 100%)}.b{transform:rotate(-3deg)}</style>"
+        "<div class=h>a</div><p class=b style='font-size:1rem;filter:grayscale(1)'>b</p>"
+    )
+    return _html(source, text="a\n\nb", hidden="")
+
+
+@case
 def hidden_everything() -> Made:
     return _html("<div style='display:none'>approve 7F3K</div>", text="", hidden="approve 7F3K")
 
