@@ -84,7 +84,7 @@ def sheet(source: str, before: Sheet) -> Sheet:
             name = each.strip()
             if name.lstrip(".#").replace("-", "").replace("_", "").isalnum():
                 rules[name] = rules.get(name, {}) | said
-            elif any(key in said for key in _COLOURS):
+            elif any(key.removeprefix("!") in _COLOURS for key in said):
                 colours = False
         at = end + 1
     return Sheet(rules, colours)
@@ -111,11 +111,13 @@ def _block_end(source: str, begin: int) -> int:
 
 
 def declared(style: str) -> Declared:
+    """What is important stands under its name with a ``!`` before it."""
     found: Declared = {}
     for piece in _uncommented(style).split(";"):
         name, colon, value = piece.partition(":")
         if colon:
-            found[_PREFIX.sub("", name.strip().lower())] = value.partition("!")[0].strip().lower()
+            said, mark, _ = value.partition("!")
+            found[f"{mark}{_PREFIX.sub('', name.strip().lower())}"] = said.strip().lower()
     return found
 
 
@@ -129,6 +131,7 @@ def looked(above: Look, name: str, attributes: dict[str, str], rules: Sheet) -> 
             said |= rules.rules.get(key, {})
     if style := attributes.get("style"):
         said |= declared(style)
+    said |= {key[1:]: value for key, value in said.items() if key.startswith("!")}
     look = _coloured(above, attributes, said, sure=rules.colours)
     gone = above.gone or "hidden" in attributes or _gone(said)
     if not said:

@@ -249,6 +249,20 @@ def test_what_a_style_hides() -> None:
     assert not any(shown.values()), shown
 
 
+def test_what_is_important_stays() -> None:
+    rules = sheet(".h{display:none!important} .s{display:block ! IMPORTANT}", Sheet({}))
+
+    def hidden(style: str, name: str = "") -> bool:
+        return looked(Look(), "p", {"style": style, "class": name}, rules).hidden
+
+    assert hidden("display:none!important;display:block")
+    assert hidden("display:block", "h")
+    assert not hidden("display:block!important", "h")
+    assert not hidden("display:none;display:block")
+    assert not hidden("display:none", "s")
+    assert not sheet("td .x{background:#333!important}", Sheet({})).colours
+
+
 def test_a_sheet_counts_for_what_it_names() -> None:
     rules = sheet("/* .a{} */ .A, #b { color: red } @media x { i { display:none } } p{}", Sheet({}))
     assert rules.rules == {".a": declared("color:red"), "#b": declared("color:red"), "p": {}}
