@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from channels.slack.words import mrkdwn, richtext
 from channels.slack.words.doc import Task
 from channels.slack.words.guard import feed
-from channels.slack.words.guardstate import Guard
+from channels.slack.words.guardstate import JOINER, Guard
 from channels.slack.words.markdown import MOST_MARKDOWN
 from channels.slack.words.split import Slice, units
 from gateway.engine.kinds import JsonObject
@@ -88,8 +88,12 @@ def stream_chunks(  # noqa: PLR0913 - how far it was sent, and how it ends
 
 
 def _below(words: str, at: int | None, edges: Collection[int]) -> str:
-    """Words under a task: no blank line parts them from it."""
-    return words.lstrip("\n") if at in edges else words
+    """Words under what was sent up to ``at``: no blank line parts them from a task, and none that parts them
+    from other words stands where Slack may drop it."""
+    if at in edges:
+        return words.lstrip("\n")
+    joins = at is not None and words[:1].isspace()
+    return JOINER + words if joins and words.strip() else "" if joins else words
 
 
 def _note(before: str, note: str) -> str:

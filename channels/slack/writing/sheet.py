@@ -90,12 +90,16 @@ def finished(doc: Doc, view: TurnView) -> Doc:
 
 
 def _sayable(text: str, committed: int) -> int:
-    """Behind the last blank, unless a word is longer than anybody's."""
-    start = max(committed, len(text) - LONGEST_WORD)
-    for at in range(len(text), start, -1):
+    """Before the last word, unless a blank ended it or it is longer than anybody's. What is sent after it
+    should begin with a letter: a blank where two chunks meet, Slack may drop."""
+    end = len(text.rstrip())
+    if text[end:] == " " and end > committed:
+        return len(text)
+    start = max(committed, end - LONGEST_WORD)
+    for at in range(end - 1, start, -1):
         if text[at - 1].isspace():
             return at
-    return committed if start == committed else len(text)
+    return committed if start == committed else end - 1
 
 
 # -- who is waited for -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from channels.slack.calls import Ambiguous, NotNow, Ok, Outcome, Refused
+from channels.slack.words.guardstate import JOINER
 from gateway.engine.kinds import JsonObject
 from tests.unit.slack.writing.fast import FastTime
 
@@ -118,8 +119,13 @@ class Slack:
         for chunk in args.get("chunks") or []:  # type: ignore[union-attr]
             assert isinstance(chunk, dict)
             if chunk["type"] == "markdown_text":
-                assert chunk["text"]
-                message.body.append(str(chunk["text"]))
+                words = str(chunk["text"])
+                assert words
+                joins = bool(message.body) and not message.body[-1].startswith("\x01")
+                assert not (joins and words[0].isspace()), (
+                    "Slack may drop a blank where chunks meet"
+                )
+                message.body.append(words[1:] if words.startswith(f"{JOINER}\n") else words)
                 continue
             told = f"\x01[{chunk['status']}] {chunk['title']}"
             place = message.tasks.setdefault(str(chunk["id"]), len(message.body))

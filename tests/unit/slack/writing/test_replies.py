@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
+from gateway.engine.kinds import JsonObject
 from tests.unit.slack.writing.fast import FastTime
 from tests.unit.slack.writing.model import Slack
 from tests.unit.slack.writing.rig import Beat, End, Park, Retried, Use, say, told
@@ -112,6 +115,39 @@ async def test_a_replaced_turn_that_showed_nothing_says_nothing(
 async def test_what_was_shown_of_a_stopped_turn_stays(slack: Slack, time: FastTime) -> None:
     await told([End("cancelled", "replaced", amid="Order 1042 is on its ")], slack, time)
     assert slack.shown == [["Order 1042 is on its \n\n(superseded by a newer message)"]]
+
+
+CODE = """Try this:
+
+```py
+def found(order):
+    if order:
+        return 1
+    return 0
+```
+
+- one
+  - two
+
+That is all."""
+
+
+@pytest.mark.parametrize("size", [1, 3, 9, 12])
+@pytest.mark.parametrize("every", [0.15, 1.3])
+async def test_no_blank_stands_where_two_pieces_meet(
+    slack: Slack, time: FastTime, size: int, every: float
+) -> None:
+    """Slack may drop it there, and a program's indentation with it."""
+    await told([say(CODE, every=every, size=size), End()], slack, time)
+    assert slack.said == CODE
+    pieces = [
+        str(chunk["text"])
+        for method, args in slack.calls
+        if method in {"chat.appendStream", "chat.stopStream"}
+        for chunk in cast("list[JsonObject]", args.get("chunks") or [])
+    ]
+    assert len(pieces) >= 2
+    assert [piece for piece in pieces if piece[0].isspace() or not piece[0].isprintable()] == []
 
 
 async def test_words_of_a_failed_step_are_taken_back(slack: Slack, time: FastTime) -> None:
