@@ -71,7 +71,7 @@ class Reader:
 
     async def _taken(self, file: _File, got: Fetched) -> tuple[Text | Attachment, ...]:
         kind = sniffed(got.body, file.media_type)
-        if kind == "text/html" and file.media_type != "text/html":
+        if kind == "text/html" and not _is_it(file, got.body):
             reason = "Slack sent a page to sign in instead: the app lacks the permission files:read"
             return (unread(file.name, reason),)
         origin = f"slack:{self._installation}:{file.id}"
@@ -88,6 +88,11 @@ def _of(given: JsonObject, before: _File | None = None) -> _File:
         number(given, "size"),
         text(given, "url") or text(given, "url_private"),
     )
+
+
+def _is_it(file: _File, page: bytes) -> bool:
+    """Whether a page is the file itself: its size tells, and where that isn't known, its type."""
+    return len(page) == file.size if file.size else file.media_type == "text/html"
 
 
 def _not_fetched(got: NotNow | Refused) -> str:

@@ -90,4 +90,6 @@ def _text(body: bytes) -> str | None:
 
 
 def _is_page(body: bytes) -> bool:
-    return body[:512].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    return (
+        body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html"))
+    )

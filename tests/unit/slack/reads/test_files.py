@@ -99,11 +99,22 @@ async def test_the_sign_in_page_is_told_from_the_file(desk: Desk) -> None:
     assert "files:read" in found.text
 
 
-async def test_a_page_that_is_one_is_a_file(desk: Desk) -> None:
+async def test_it_is_told_from_a_page_by_its_size(desk: Desk) -> None:
+    asked = await sent(desk, "index.html", PAGE * 2)
+    desk.play.slack.world.files[asked.files[0]].body = PAGE
+    wanted = changed(await desk.asked(asked), media_type="text/html")
+    (found,) = (await desk.preparer.prepare(wanted)).before
+    assert isinstance(found, Text)
+    assert "index.html could not be read" in found.text
+    assert "Sign in" not in found.text
+
+
+@pytest.mark.parametrize("claims", [{}, {"size": None}, {"media_type": "text/plain"}])
+async def test_a_page_that_is_one_is_a_file(desk: Desk, claims: dict[str, Json]) -> None:
     asked = await sent(desk, "index.html", PAGE)
     file = desk.play.slack.world.files[asked.files[0]]
     file.media_type = "text/html"
-    wanted = changed(await desk.asked(asked), media_type="text/html")
+    wanted = changed(await desk.asked(asked), **{"media_type": "text/html", **claims})
     (found,) = (await desk.preparer.prepare(wanted)).before
     assert isinstance(found, Text)
     assert "Sign in" in found.text
@@ -207,6 +218,7 @@ async def test_a_name_cannot_pose_as_words_of_ours(desk: Desk) -> None:
         ("héllo".encode(), "", "text/plain"),
         (PAGE, "image/png", "text/html"),
         (b"  \n<HTML>", "text/plain", "text/html"),
+        (b"\xef\xbb\xbf<!doctype html>", "image/png", "text/html"),
         (b"\x00\x01\x02", "text/plain", "application/octet-stream"),
         (b"\x00\x01\x02", "image/png", "application/octet-stream"),
         (b"\x00\x01\x02", "video/mp4", "video/mp4"),
