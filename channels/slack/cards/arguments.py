@@ -27,7 +27,9 @@ MOST_ASKED = 700
 """Characters of what somebody wrote who asked for it."""
 
 MOST_SHOWN = 4 * MOST_TEXT
-"""Characters that a card holds itself; a whole message takes some 13,000."""
+MOST_CARD = 12_000
+"""Characters of the arguments that a card holds itself, and of all that it holds; a whole message takes some
+13,000."""
 
 MOST_PAGE = 150_000
 """What a page of a modal costs at most, as JSON in ASCII: a letter may take twelve bytes there."""
@@ -88,13 +90,14 @@ def more(hidden: int) -> JsonObject:
 
 
 # -- in the card -------------------------------------------------------------------------------------------
-def beginning(card: Card) -> tuple[list[JsonObject], bool]:
-    """The arguments as far as a card holds them, and whether that isn't all."""
+def beginning(card: Card, beside: int) -> tuple[list[JsonObject], bool]:
+    """The arguments as far as a card holds them that says ``beside`` characters more, and whether that isn't
+    all."""
     if not card.arguments:
         return [], False
-    text = exact(card.arguments)
-    shown = [preformatted(piece) for piece in pieces(text[:MOST_SHOWN])]
-    hidden = len(text) - MOST_SHOWN
+    text, most = exact(card.arguments), min(MOST_SHOWN, max(MOST_CARD - beside, 0))
+    shown = [preformatted(piece) for piece in pieces(text[:most])]
+    hidden = len(text) - most
     return ([*shown, more(hidden)], True) if hidden > 0 else (shown, False)
 
 

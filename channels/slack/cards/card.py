@@ -40,8 +40,8 @@ class Rendered:
 
 def rendered(card: Card, options: SlackOptions, installation: str, version: int) -> Rendered:
     """The card for people of this installation. ``version`` counts what was to be told so far."""
-    shown = list(_shown(card, options, installation))
-    controls = list(_controls(card))
+    shown, cut = _shown(card, options, installation)
+    controls = list(_controls(card, cut=cut))
     numbered: list[JsonObject] = [
         {**block, "block_id": f"june.{card.request}.{version * 10 + place}"}
         for place, block in enumerate(controls)
@@ -64,25 +64,22 @@ def notice(card: Card) -> str:
     return literal(f"{prompt} {looks.line(card)}".strip())
 
 
-def _shown(card: Card, options: SlackOptions, installation: str) -> Iterator[JsonObject]:
+def _shown(card: Card, options: SlackOptions, installation: str) -> tuple[list[JsonObject], bool]:
+    """All but the controls, and whether some of the arguments had to be left out."""
     prompt = [words.section([words.text(card.prompt[:MOST_TEXT], "bold")])]
     if len(card.prompt) > MOST_TEXT:
         prompt.append(more(len(card.prompt) - MOST_TEXT))
-    yield words.rich(*prompt)
-    arguments, _ = beginning(card)
-    if arguments:
-        yield words.rich(*arguments)
-    if asked_for := looks.asked(card):
-        yield words.rich(*asked_for)
-    yield words.rich(words.section(looks.facts(card, options, installation)))
-    if standing := looks.standing(card, installation):
-        yield words.rich(*standing)
+    facts = [words.section(looks.facts(card, options, installation))]
+    beside = [prompt, looks.asked(card), facts, looks.standing(card, installation)]
+    arguments, cut = beginning(card, sum(map(words.length, beside)))
+    beside.insert(1, arguments)
+    return [words.rich(*elements) for elements in beside if elements], cut
 
 
 # -- what can be pressed ------------------------------------------------------------------------------------
-def _controls(card: Card) -> Iterator[JsonObject]:
+def _controls(card: Card, *, cut: bool) -> Iterator[JsonObject]:
     if not looks.is_open(card):
-        if _hides(card):
+        if cut or any(heading != "Arguments" for heading, _ in whole(card)):
             yield _actions(_all_arguments(card))
         return
     match asked(card.schema):
@@ -130,8 +127,3 @@ def _select(names: list[str]) -> JsonObject:
         "placeholder": words.plain("Choose"),
         "options": options,
     }
-
-
-def _hides(card: Card) -> bool:
-    """Whether a card that can't be answered any more still shows less than there is."""
-    return beginning(card)[1] or any(heading != "Arguments" for heading, _ in whole(card))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from channels.slack.parsing.envelope import items, obj
 from channels.slack.settings import SlackOptions
 from channels.slack.words import mentions
 from channels.slack.words.guardstate import straighten
@@ -31,6 +32,12 @@ def section(elements: Iterable[JsonObject]) -> JsonObject:
 def rich(*elements: JsonObject) -> JsonObject:
     held: list[Json] = [*elements]
     return {"type": "rich_text", "elements": held}
+
+
+def length(elements: Iterable[JsonObject]) -> int:
+    """Characters of the text in them."""
+    within = (one for element in elements for one in items(element.get("elements")))
+    return sum(len(said) for one in within if isinstance(said := obj(one).get("text"), str))
 
 
 def plain(words: str) -> JsonObject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 import pytest
@@ -213,6 +214,28 @@ def test_long_words_of_people_say_so_too() -> None:
     assert "… 200 more characters" in read(closed.blocks)
     assert "r" * 2_000 in read(closed.blocks)
     assert [one["action_id"] for one in controls(closed.blocks)] == [SHOW]
+
+
+@pytest.mark.parametrize("outcome", [None, "answered"])
+def test_all_that_is_long_at_once_still_fits_into_a_message(outcome: str | None) -> None:
+    arguments: JsonObject = {"note": "x" * 300_000}
+    full = card(
+        prompt="p" * 5_000,
+        arguments=arguments,
+        asked=asked("w" * 1_000),
+        schema={"type": "string"},
+        outcome=outcome,
+        decided=by(ADA, "a" * 3_000, "r" * 2_000) if outcome else None,
+    )
+    made = rendered(full, OPTIONS, "T1", 1)
+    fits(made.blocks)
+    told = read(made.blocks)
+    assert len(told) < 12_500
+    shown = sum(map(len, re.findall("x{9,}", told)))
+    assert shown > 2_000
+    hidden = 300_000 - shown + len('"\n}')
+    assert f"… {hidden:,} more characters" in told
+    assert ("Arguments", exact(arguments)) in whole(full)
 
 
 def asked(words: str, **fields: Any) -> Asked:
