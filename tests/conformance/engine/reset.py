@@ -123,6 +123,18 @@ class TestReset:
         assert row is not None
         assert (row.generation, row.reset_at) == (1, None)
 
+    async def test_a_park_of_an_earlier_process_is_reset(self, bench: Bench) -> None:
+        bench.need_durable()
+        await bench.start(june(ask, script=once("ask")))
+        asked = await park(bench.session())
+        await bench.kill()
+        await bench.start(june(ask, script=say("anew")))
+        session = bench.session()
+        assert (await soon(session.reset())).generation == 1
+        assert (await run(session, turn_id="t2")).text == "anew"
+        with pytest.raises(Exception, match="cancelled"):
+            await session.resume(asked.turn_id, asked.id, True)
+
     async def test_an_answered_turn_that_waits_to_go_on_is_reset_too(self, bench: Bench) -> None:
         await bench.start(june(ask, script=once("ask")))
         session = bench.session()

@@ -15,19 +15,23 @@ from gateway.engine.events import ActionCompleted, TurnFailed
 from gateway.engine.limits import Limits
 from gateway.engine.messages import ToolCall
 from gateway.engine.model import ModelReply
+from gateway.engine.outcomes import TurnInput
 from gateway.engine.steps.context import ToolContext
 from gateway.engine.tool import tool
-from tests.conformance.engine.cast import write
+from tests.conformance.engine.cast import ask_for, write
 from tests.conformance.engine.kit import (
     Bench,
+    answer,
     error_of,
     june,
     logged,
     no_orphans,
     once,
     outputs,
+    park,
     run,
     say,
+    soon,
 )
 from tests.support.turns import calls
 
@@ -195,6 +199,22 @@ class TestToolErrors:
         )
         assert (await run(bench.session(), "1")).status == "failed"
         assert (await run(bench.session(), "2")).text == "fine"
+
+    async def test_so_does_the_one_that_waited_for_it(self, bench: Bench) -> None:
+        @tool
+        async def stop(ctx: ToolContext) -> None:
+            await ask_for(ctx)
+            raise FatalToolError("no use")
+
+        await bench.start(
+            june(stop, script=lambda r: calls(("stop", {})) if r.text == "1" else say("fine"))
+        )
+        session = bench.session()
+        asked = await park(session, "1")
+        await session.start(TurnInput(message="2", turn_id="t2"), when_suspended="queue")
+        assert (await answer(session, asked, True)).status == "failed"
+        assert (await soon(session.result("t2"))).text == "fine"
+        no_orphans(await session.transcript())
 
     async def test_an_invented_tool_is_an_error_result(self, bench: Bench) -> None:
         await bench.start(june(write, script=once("Write")))
