@@ -31,6 +31,7 @@ from channels.slack.cards.card import Rendered, gone, notice, rendered
 from channels.slack.parsing.envelope import slack_id, text
 from channels.slack.settings import SlackOptions
 from channels.slack.writing.acts import Target, metadata, post, stamp, target_of
+from channels.slack.writing.came import FIXED
 from channels.slack.writing.reconcile import find
 from channels.slack.writing.tempo import LONGEST_WAIT
 from gateway.engine.kinds import JsonObject, Millis
@@ -106,13 +107,21 @@ class _Work:
         part = self._shown()
         if part is not None:
             part = await self._redraw(part)
-        if part is None and self._open:
+        if part is None and (self._open or self._dropped()):
             await self._post_card()
+
+    def _dropped(self) -> bool:
+        """Whether the last card was taken away by us, for another to take its place."""
+        cards = [one for one in self._journal.parts if one.kind == "card" and one.ref is not None]
+        return bool(cards) and cards[-1].state == "gone" and _extra(cards[-1]).get("drop") is True
 
     async def _redraw(self, part: Part) -> Part | None:
         """``None``: it isn't there any more."""
         at = _stands(part)
         made = self._render(at.installation)
+        if _extra(part).get("drop") is True:
+            await self._drop(part, at)
+            return None
         unsure, now = _unsure(part), self._ctx.clock.now()
         if made.hash == part.hash and not unsure:
             return part
@@ -130,6 +139,11 @@ class _Work:
         if isinstance(outcome, Refused) and outcome.code == GONE:
             await self._journal.record(replace(part, state="gone"))
             return None
+        if isinstance(outcome, Refused) and outcome.code in FIXED:
+            part = replace(part, extra=dumps({"drop": True}))
+            await self._journal.record(part)
+            await self._drop(part, at)
+            return None
         if isinstance(outcome, Ambiguous):
             extra = dumps({"unsure": now + SETTLING})
             await self._journal.record(replace(part, extra=extra))
@@ -137,6 +151,14 @@ class _Work:
         part = replace(part, hash=made.hash, extra=None)
         await self._journal.record(part)
         return part
+
+    async def _drop(self, part: Part, at: Target) -> None:
+        """Take a card away that can't be changed. One that can't be taken away either is left alone."""
+        args: JsonObject = {"channel": at.channel, "ts": stamp(part)}
+        outcome = await self._call(at.installation, "chat.delete", args, "")
+        if isinstance(outcome, NotNow):
+            raise self.later(outcome.after, outcome.why)
+        await self._journal.record(replace(part, state="gone"))
 
     def _render(self, installation: str) -> Rendered:
         if self._card is None:
@@ -275,9 +297,12 @@ class _Work:
 
 def _unsure(part: Part) -> int:
     """Until when a change whose answer was lost may still be carried out, and would undo another."""
-    read: JsonObject = json.loads(part.extra) if part.extra else {}
-    until = read.get("unsure")
+    until = _extra(part).get("unsure")
     return until if isinstance(until, int) else 0
+
+
+def _extra(part: Part) -> JsonObject:
+    return cast("JsonObject", json.loads(part.extra)) if part.extra else {}
 
 
 def _stands(part: Part) -> Target:

@@ -193,6 +193,36 @@ async def test_taken_away_it_is_posted_anew_while_it_is_open() -> None:
         assert s.cards() == []
 
 
+@pytest.mark.parametrize("lost", ["", "chat.delete", "chat.postMessage"])
+@pytest.mark.parametrize("code", ["edit_window_closed", "cant_update_message"])
+async def test_where_it_cant_be_changed_another_takes_its_place(code: str, lost: str) -> None:
+    """Else its buttons stand there for good, and nobody sees who decided."""
+    async with stage() as s:
+        await asked(s)
+        await s.deliver()
+        (before,) = s.cards()
+        pending = await s.session.pending()
+        assert pending is not None
+        await s.answer(pending, True, s.play.ada)
+        await s.mark()
+        s.play.slack.faults.add(Fault("not_ok", "chat.update", count=None, error=code))
+        if lost:
+            s.play.slack.faults.add(Fault("drop_after", lost))
+            with pytest.raises(RetryLater):
+                await s.deliver()
+        if lost == "chat.postMessage":
+            await s.look()
+        row = await s.deliver()
+        (card,) = s.cards()
+        assert card.ts != before.ts
+        assert f"Approved by <@{s.play.ada.id}>" in card.text
+        assert card.buttons == []
+        assert (row.state, row.ref) == (
+            "resting",
+            f"slack:{s.team}:{s.play.support.id}:{card.ts}",
+        )
+
+
 async def test_a_routed_card_goes_to_its_channel_in_the_turns_workspace() -> None:
     async with stage() as s:
         request = await s.park(event={"type": "message", "installation": s.team})
