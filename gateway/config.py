@@ -70,7 +70,7 @@ class Settings:
     max_attempts: int = setting("GATEWAY_MAX_ATTEMPTS", v.whole(1), _LIMITS.max_attempts)
     turn_idle: float = setting("GATEWAY_TURN_IDLE", v.duration, _LIMITS.turn_idle)
     turn_ceiling: float = setting("GATEWAY_TURN_CEILING", v.duration, _LIMITS.turn_ceiling)
-    public_url: str | None = setting("GATEWAY_PUBLIC_URL", v.base_url, None)
+    public_url: str | None = setting("GATEWAY_PUBLIC_URL", v.public_url, None)
     secret_keys: tuple[Secret, ...] = setting("GATEWAY_SECRET_KEYS", v.secrets, (), "all")
     trusted_proxies: tuple[str, ...] = setting("GATEWAY_TRUSTED_PROXIES", v.networks, ())
     state: Path = setting("GATEWAY_STATE", v.path, Path(".gateway"))
@@ -288,12 +288,13 @@ class _Loader:
             self.problems.append(f"{row.env} ({origin}): {error}{shown}")
 
     def _indirect(self, raw: str) -> str:
-        """A secret's text, from where it says that it is."""
+        """A secret's text, from where it says that it is. Only where is never taken for it."""
         kind, _, rest = raw.partition(":")
         if kind == "env":
-            if not self.environ.get(rest):
-                raise ValueError(f"names the variable {rest}, which isn't set")
-            return self.environ[rest]
+            raw = self.environ.get(rest, "")
+            if not raw or raw.startswith("env:"):
+                raise ValueError(f"names the variable {rest}, which isn't set or names another")
+            kind, _, rest = raw.partition(":")
         return v.secret_file(rest) if kind == "file" else raw
 
     def _tokens(self, tables: object) -> tuple[ApiToken, ...]:

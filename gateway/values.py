@@ -95,7 +95,7 @@ def token(raw: str) -> Secret:
 
 def secret_file(name: str) -> str:
     try:
-        found = Path(name).expanduser().read_text("utf-8").strip()
+        found = path(name).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"names a file that can't be read: {error}") from error
     if not found:
@@ -115,7 +115,12 @@ def words(raw: str) -> tuple[str, ...]:
 
 
 def path(raw: str) -> Path:
-    return Path(raw).expanduser()
+    if "\0" in raw:
+        raise ValueError("can't be a path: it holds a NUL")
+    try:
+        return Path(raw).expanduser()
+    except RuntimeError:
+        raise ValueError("names a home directory that isn't there; write the whole path") from None
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -154,6 +159,9 @@ def url(*schemes: str) -> Callable[[str], str]:
 
     def parse(raw: str) -> str:
         parts = _split(raw)
+        # Python reads over line breaks; what is sent or printed later would not.
+        if not raw.isprintable() or (" " in raw and parts.scheme != "sqlite"):
+            raise ValueError("must hold no spaces, line breaks or the like; a space is written %20")
         if parts.scheme not in schemes:
             raise ValueError(
                 "must be a URL that begins with " + " or ".join(f"{s}://" for s in schemes)
@@ -193,11 +201,44 @@ def base_url(raw: str) -> str:
     return url("https", "http")(raw).rstrip("/")
 
 
+def public_url(raw: str) -> str:
+    """An address for people: it stands in links, so nobody's login may be in it."""
+    found = base_url(raw)
+    if '"' in found or "<" in found or _split(found).netloc.rpartition("@")[1]:
+        raise ValueError("must be an address as people open it, without a login")
+    return found
+
+
+TAKEN = frozenset(
+    {
+        "agents",
+        "approvals",
+        "audit",
+        "channels",
+        "console",
+        "console.json",
+        "conversations",
+        "deliveries",
+        "healthz",
+        "mail",
+        "metrics",
+        "openapi.json",
+        "playground",
+        "readyz",
+        "schedules",
+        "sessions",
+        "status",
+        "turns",
+        "verdicts",
+    }
+)
+"""How the paths of the host's other routes begin."""
+
+
 def chat_path(raw: str) -> str:
-    taken = "/agents /channels /console /healthz /readyz /metrics /openapi.json /sessions /turns /approvals /audit /status"
-    if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", raw):
+    if not re.fullmatch(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+", raw):
         raise ValueError("must be a path such as /message")
-    if "/" + raw.split("/")[1] in taken.split():
+    if raw.split("/")[1] in TAKEN:
         raise ValueError("is taken by another route")
     return raw
 
@@ -277,9 +318,7 @@ class Setting:
         if self.mask == "all":
             return "***"
         text = ", ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
-        if self.mask == "password":
-            return without_passwords(text)
-        return text
+        return without_passwords(text)  # also where none is meant to be: somebody wrote one there
 
 
 _LOGIN = re.compile(

@@ -113,5 +113,6 @@ def withdraw(state: Path) -> None:
 
 def local_url(host: str, port: int) -> str:
     """Where this machine reaches a bind address: the wildcard ones have no address of their own."""
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+    name = host.strip("[]")
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(name, name)  # noqa: S104
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -157,12 +157,14 @@ def _bind(settings: Settings) -> socket.socket:
     """Bound before anything runs, so that a port that is taken costs no turn an attempt."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
+        settings.host.encode("idna")  # what would fail later, and leave a socket open then
         return socket.create_server(
             (settings.host.strip("[]"), settings.port), family=family, backlog=512
         )
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or error
         raise ConfigError(
-            f"can't listen on {settings.host}:{settings.port}: {error.strerror or error}",
+            f"can't listen on {settings.host}:{settings.port}: {why}",
             fix="set PORT or GATEWAY_HOST to something free, or stop what listens there",
         ) from error
 

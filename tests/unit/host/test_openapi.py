@@ -21,7 +21,9 @@ from gateway.engine.kinds import JsonObject
 from gateway.host.app import make_app
 from gateway.host.openapi import problem_statuses
 from gateway.host.routes import all_routes
-from gateway.values import ApiToken, Secret
+from gateway.playground.doors import HOME as PLAYGROUND
+from gateway.playground.mail.place import MAIL
+from gateway.values import TAKEN, ApiToken, Secret
 from tests.unit.host.world import LEAD, Gateway, running
 
 TOKEN = ApiToken("full", Secret("full-secret"))
@@ -45,6 +47,17 @@ async def test_it_lists_exactly_what_is_served() -> None:
             if route.resource is not None and route.method != "HEAD"
         }
         assert listed == served
+
+
+async def test_the_chat_path_takes_no_other_routes_place() -> None:
+    async with running(console=True) as gateway:
+        served = {
+            route.resource.canonical.split("/")[1]
+            for route in make_app(gateway.api).router.routes()
+            if route.resource is not None
+        }
+        rooms = {PLAYGROUND.split("/")[1], MAIL.split("/")[1]}  # which `gateway dev` adds
+        assert (served | rooms) - {"", gateway.api.chat_path[1:]} == TAKEN
 
 
 async def test_it_offers_only_what_this_host_can() -> None:

@@ -196,6 +196,15 @@ async def test_a_state_directory_that_cannot_be_is_told_with_the_way_out(
     assert not (tmp_path / "june.db").exists()
 
 
+@pytest.mark.parametrize("host", ["\u00e9" * 70, "a..b", "a b"])
+async def test_an_address_that_cannot_be_is_told_with_the_way_out(
+    settings: Settings, host: str
+) -> None:
+    with pytest.raises(ConfigError, match="can't listen on ") as caught:
+        await serve(replace(settings, host=host))
+    assert "GATEWAY_HOST" in caught.value.fix
+
+
 @pytest.mark.parametrize("name", ["/proc/x/june.db", "file/june.db", "folder"])
 async def test_a_database_that_cannot_be_is_told_with_the_way_out(
     settings: Settings, tmp_path: Path, name: str
@@ -320,6 +329,8 @@ def test_a_host_file_left_behind_names_nobody(tmp_path: Path) -> None:
         ("127.0.0.1", "http://127.0.0.1:80"),
         ("::", "http://[::1]:80"),
         ("::1", "http://[::1]:80"),
+        ("[::1]", "http://[::1]:80"),
+        ("[::]", "http://[::1]:80"),
         ("june.example", "http://june.example:80"),
     ],
 )
