@@ -12,16 +12,15 @@ every delta, and loses the whole message when they aren't JSON (anthropic 2.14, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.messages import Block, Opaque, Reasoning, Text, ToolCall
 from gateway.engine.model import ModelDelta, ReasoningDelta, TextDelta, ToolInputDelta
 from gateway.engine.struct import struct
-from gateway.models._arguments import arguments
+from gateway.models._arguments import arguments, strict
 from gateway.models._text import joined, safe_json
 
 TOOL_INPUT_EVERY = 0.5
@@ -120,7 +119,7 @@ class Accumulator:
             raise StreamBroken("a second message_start came")
         self.started = True
         message = _object(body.get("message"))
-        self._model = str(message.get("model") or "")
+        self._model = joined(str(message.get("model") or ""))
         self._merge_usage(message.get("usage"))
         return []
 
@@ -276,9 +275,9 @@ def _call(raw: JsonObject, written: str, names: Mapping[str, str]) -> ToolCall:
 # -- shapes ----------------------------------------------------------------------------------------
 def _parsed(data: str) -> Json:
     try:
-        return cast("Json", json.loads(data))
+        return strict(data)
     except (ValueError, RecursionError) as error:
-        raise StreamBroken("a stream event isn't JSON") from error
+        raise StreamBroken("a stream event isn't JSON that can be kept") from error
 
 
 def _object(value: Json) -> JsonObject:

@@ -23,8 +23,7 @@ def arguments(written: str) -> tuple[JsonObject, str | None]:
     tool streaming"). ``NaN`` and friends, which Python reads and JSON doesn't have, are refused too.
     """
     try:
-        value = cast("Json", json.loads(written, parse_constant=_refuse))
-        _check(value, 0)
+        value = strict(written)
     except RecursionError:
         return {}, NOT_JSON.format("nested too deeply")
     except ValueError as error:
@@ -32,6 +31,13 @@ def arguments(written: str) -> tuple[JsonObject, str | None]:
     if not isinstance(value, dict):
         return {}, NOT_AN_OBJECT
     return value, None
+
+
+def strict(text: str) -> Json:
+    """JSON that a store can keep. Raises ``ValueError``, or ``RecursionError``, for any other."""
+    value = cast("Json", json.loads(text, parse_constant=_refuse))
+    _check(value, 0)
+    return value
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -66,6 +66,8 @@ _ALIVE_EVERY = 1.0
 _MAX_REPLY = 8 * 1024 * 1024
 _CHARACTERS_PER_TOKEN = 4
 """Of English prose, about; for what a cut stream wrote, which nobody counted."""
+_MOST_TOKENS = 10**12
+"""Beyond it a number counts something else."""
 
 _FIX_SDK = 'pip install "anthropic>=2.14,<3", or inject a client: anthropic(model, client=…)'
 _FIX_KEY = "set ANTHROPIC_API_KEY, pass api_key=, or inject a client: anthropic(model, client=…)"
@@ -334,8 +336,9 @@ class _Call:
 
 
 def _count(usage: JsonObject, key: str) -> int:
+    """A number of tokens; what isn't one counts nothing, and is kept as it came beside the sums."""
     value = usage.get(key)
-    return value if isinstance(value, int) else 0
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else 0
 
 
 def _sdk() -> tuple[type[AsyncAnthropic], type[Timeout]]:

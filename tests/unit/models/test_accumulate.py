@@ -179,6 +179,11 @@ def test_how_far_a_call_is_written_is_told_at_most_twice_a_second() -> None:
     ]
 
 
+def test_a_models_name_can_be_kept() -> None:
+    start = '{"type":"message_start","message":{"model":"a\\ud800"}}'
+    assert read([start, '{"type":"message_stop"}']).model == "a\ufffd"
+
+
 def test_usage_is_cumulative_and_a_missing_number_keeps_the_earlier_one() -> None:
     lines = events()
     lines[0] = json.dumps(
@@ -202,6 +207,7 @@ def test_usage_is_cumulative_and_a_missing_number_keeps_the_earlier_one() -> Non
 
 # -- what breaks a stream --------------------------------------------------------------------------
 START = json.dumps({"type": "message_start", "message": {}})
+DEEP = "[" * 500 + "1" + "]" * 500
 OPEN = json.dumps({"type": "content_block_start", "index": 0, "content_block": {"type": "text"}})
 
 
@@ -219,6 +225,10 @@ OPEN = json.dumps({"type": "content_block_start", "index": 0, "content_block": {
         [START, OPEN, json.dumps({"type": "content_block_delta", "index": 1, "delta": {}})],
         [START, json.dumps({"type": "content_block_stop", "index": 0})],
         [START, OPEN, json.dumps({"type": "message_stop"})],
+        [START, '{"type":"message_delta","usage":{"output_tokens":1e999}}'],
+        [START, '{"type":"message_delta","usage":{"output_tokens":NaN}}'],
+        [START, f'{{"type":"message_delta","usage":{{"output_tokens":{"9" * 2000}}}}}'],
+        [START, OPEN, f'{{"type":"content_block_delta","index":0,"delta":{{"x":{DEEP}}}}}'],
     ],
 )
 def test_events_that_do_not_add_up_break_the_stream(lines: list[str]) -> None:

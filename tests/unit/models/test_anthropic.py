@@ -12,7 +12,7 @@ import pytest
 from anthropic import AsyncAnthropic
 
 from gateway.engine.errors import ConfigError
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import Json, JsonObject
 from gateway.engine.messages import Reasoning, Text
 from gateway.engine.model import (
     Alive,
@@ -215,6 +215,14 @@ async def test_the_bill_is_the_providers_record_priced() -> None:
     assert bill.raw == usage
     assert bill.cost is not None
     assert bill.cost > Decimal("0.72"), "compaction is billed, though not part of the context"
+
+
+@pytest.mark.parametrize("told", [-5, 10**18, True, 7.5, "7", [7]])
+async def test_what_counts_no_tokens_is_kept_and_not_added(told: Json) -> None:
+    script = [Reply(content=[Say("Hi")], usage={"input_tokens": 3, "output_tokens": told})]
+    async with FakeAnthropic(script) as fake, using(fake) as model:
+        bill = (await reply_to(model)).usage
+    assert (bill.input, bill.output) == (3, 0)
 
 
 async def test_a_tool_loop_on_bound_thinking_is_taken_by_the_strict_fake() -> None:
