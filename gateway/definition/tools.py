@@ -11,7 +11,7 @@ from types import ModuleType
 from gateway.definition.modules import Package
 from gateway.definition.problems import Findings
 from gateway.definition.skills import TOOL as READ_SKILL
-from gateway.definition.source import entries
+from gateway.definition.source import entries, is_private
 from gateway.engine.tool import TOOL_NAME, Tool
 from gateway.schedules.quiet import NAME as NOTHING_TO_REPORT
 
@@ -152,7 +152,13 @@ def _own_tools(module: ModuleType, path: Path) -> list[Tool]:
             tools.append(value)
     own = [tool for tool in tools if _file(tool) == str(path)]
     # A tool built by a helper of a ``_``-file counts when the file has none of its own.
-    return own or tools
+    return own or [tool for tool in tools if not _lives_beside(tool, path)]
+
+
+def _lives_beside(tool: Tool, path: Path) -> bool:
+    """Whether it is the tool of another file of the folder, and goes by that one's name."""
+    made = Path(_file(tool) or "")
+    return made.parent == path.parent and not is_private(made.name)
 
 
 def _file(tool: Tool) -> str | None:

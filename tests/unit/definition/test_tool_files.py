@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,24 @@ def test_a_tool_that_isnt_named_like_its_file_is_told_with_both_names(tmp_path: 
     assert "refund" in problem.message
     assert "give_back" in problem.message
     assert problem.fix == "rename the function to give_back, or the file to refund.py"
+
+
+def test_a_tool_that_only_calls_another_one_isnt_that_one(tmp_path: Path) -> None:
+    refund = "from gateway import tool\n\n@tool\ndef refund() -> None:\n    'Refund.'\n"
+    forgot = "from .refund import refund\n\ndef cancel() -> None:\n    refund.run()\n"
+    files = {"tools/refund.py": refund, "tools/cancel.py": forgot}
+    problem = mistake(write(tmp_path, files))
+    assert problem.file == f"{tmp_path}/tools/cancel.py"
+    assert problem.message == "defines no tool"
+
+
+@pytest.mark.parametrize("terms", [1500, 20_000])
+def test_code_without_end_is_no_crash(terms: int, tmp_path: Path) -> None:
+    body = f"    return {' + '.join(['1'] * terms)}\n"
+    tool = f"from gateway import tool\n\n@tool\nasync def x() -> int:\n    'X.'\n{body}"
+    root = write(tmp_path, {"tools/x.py": tool})
+    with suppress(DefinitionError):  # where Python itself can't, it is told
+        assert "x" in load_agent(root, env={}).definition.tools
 
 
 @pytest.mark.parametrize(
