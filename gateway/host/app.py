@@ -1,7 +1,8 @@
 """The application: the route table on aiohttp, and problems for what no route takes.
 
 What the HTTP parser can't read reaches no route and no middleware: aiohttp answers it itself, in
-plain text, and logs a stack trace for what a stranger sent. ``HostRunner`` says it as the host says
+plain text, and logs a stack trace for what a stranger sent. So it does with what no route takes and
+with a body that nobody read. ``HostRunner`` says it as the host says
 everything else. An application that embeds the gateway brings its own runner, and keeps aiohttp's
 answers.
 """
@@ -10,11 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
-from aiohttp.typedefs import Handler
 from typing_extensions import override
 
 from gateway.engine.errors import GatewayError, NotFoundError, TooLargeError
@@ -38,7 +39,7 @@ log = logging.getLogger("gateway.host")
 def make_app(api: Api) -> web.Application:
     """The whole host as one application. Starting and stopping the runtime is the caller's."""
     # A body's size is checked where it is read; this is what nothing may pass in any case.
-    app = web.Application(middlewares=[_no_route], client_max_size=api.body_bytes)
+    app = web.Application(client_max_size=api.body_bytes)
     routes = all_routes(api)
     add_routes(app, api, [*routes, openapi_route(routes, api)])
     if api.access is not None:
@@ -76,16 +77,23 @@ def openapi_route(routes: Iterable[Route], api: Api) -> Route:
     return route
 
 
-@web.middleware
-async def _no_route(request: web.Request, handler: Handler) -> web.StreamResponse:
+# -- below the application ---------------------------------------------------------------------------
+Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+def _told(handle: Handle) -> Handle:
     """What aiohttp itself refuses, as a problem like any other."""
-    try:
-        return await handler(request)
-    except web.HTTPException as error:
-        if error.status < 400:
-            raise
-        headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
-        return problem(_as_problem(error), headers)
+
+    async def told(request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await handle(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
+            return problem(_as_problem(error), headers)
+
+    return told
 
 
 def _as_problem(error: web.HTTPException) -> GatewayError:
@@ -100,7 +108,6 @@ def _as_problem(error: web.HTTPException) -> GatewayError:
             return BadRequestError(error.reason or "the request can't be understood")
 
 
-# -- below the application ---------------------------------------------------------------------------
 class HostRunner(web.AppRunner):
     """Runs the host's application on connections that speak problems. No line per request is logged."""
 
@@ -110,7 +117,7 @@ class HostRunner(web.AppRunner):
     @override
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        return _Server(made.request_handler, request_factory=made.request_factory)
+        return _Server(_told(made.request_handler), request_factory=made.request_factory)
 
 
 class _Server(web.Server):
@@ -143,6 +150,15 @@ class _Connection(web.RequestHandler):
             response = unforeseen(failed, "a request", {})
         response.force_close()
         return response
+
+    @override
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """What is left of a body is read when its request was answered: that it can't be unpacked is its
+        sender's doing."""
+        if isinstance(error := kw.get("exc_info"), web.RequestPayloadError):
+            log.info("a body can't be read: %s", type(error.__cause__ or error).__name__)
+        else:
+            super().log_exception(*args, **kw)
 
 
 def _refused(exc: BaseException | None) -> BadRequestError:

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from gateway.engine.kinds import JsonObject
 from gateway.host.app import HostRunner
+from gateway.values import ApiToken, Secret
 from tests.unit.host.world import running
 
 SECRET = "k-1234567890abcdef"
@@ -80,6 +81,28 @@ async def test_what_is_no_request_is_a_problem_and_one_line(
     assert [one.levelno for one in told] == [logging.INFO]
     assert not [one for one in caplog.records if one.exc_info]
     assert SECRET not in caplog.text + json.dumps(answer.body)
+
+
+@pytest.mark.parametrize("path", ["/message", "/channels/slack", "/nowhere", "/console/sign-in"])
+async def test_a_body_that_isnt_what_it_says_costs_one_line(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 20\r\n\r\n"
+    )
+    async with running(tokens=(ApiToken("one", Secret("the-one-secret")),)) as gateway:
+        with caplog.at_level(logging.INFO):
+            answer = await say(gateway.client.url, head.encode() + b"x" * 20)
+    assert answer.status in {401, 404}
+    assert not [one for one in caplog.records if one.exc_info]
+    assert "a body can't be read" in caplog.text
+
+
+async def test_an_expectation_that_nobody_meets_is_a_problem() -> None:
+    ask = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: tea\r\n\r\n"
+    async with running() as gateway:
+        answer = await say(gateway.client.url, ask)
+    assert (answer.status, answer.content_type) == (400, "application/problem+json")
 
 
 async def test_what_goes_wrong_beyond_the_routes_leaves_only_its_id(
