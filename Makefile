@@ -42,7 +42,7 @@ dev: $(READY)  ## a host to play with: no key, no account
 test: $(READY_DEV) $(READY_NODE) $(READY_BROWSER) $(READY_MAIL)  ## every rule once; ARGS="-k word" and the like are handed to pytest
 	@$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(ARGS)
 
-chaos: $(READY_DEV)  ## the long versions: new random draws, many crashes
+chaos: $(READY_DEV) $(READY_BROWSER) $(READY_MAIL)  ## the long versions: new random draws, many crashes, each look of a page
 	@$(BIN)/pytest -m "slow or crash" --hypothesis-profile=chaos --timeout=900 $(ARGS)
 
 coverage: $(READY_DEV) $(READY_NODE)  ## the tests again, with the branches they leave out

@@ -1,12 +1,13 @@
 """A real browser for the pages of the gateway: nothing it does leaves this machine, and no error stays unseen.
 
-    async def test_the_page_greets(browser: Browser) -> None:
+    async def test_the_page_greets(browser: Browser, looks: Looks) -> None:
         page = await browser.open(url)
         await expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
-        async for look in everywhere(page):
+        async for look in everywhere(page, looks):
             assert not await axe(page), look
 
-Wait for roles and names, never for a time. Ask for ``browser`` behind the fixture that serves, or ``leave()`` before
+``looks`` is a fixture: two of the four that there are every day, the other two in the long suite. Wait for roles
+and names, never for a time. Ask for ``browser`` behind the fixture that serves, or ``leave()`` before
 the server goes: a page that is still open then complains. What went wrong on any page (a request to elsewhere, an error
 on the console, a script that threw) fails the test when it ends.
 """
@@ -38,12 +39,16 @@ from playwright.async_api import (
     expect,
 )
 
-__all__ = ["Browser", "axe", "browsing", "everywhere", "expect"]
+__all__ = ["Browser", "Looks", "axe", "browsing", "everywhere", "expect"]
 
 Scheme = Literal["light", "dark"]
+Looks = tuple[tuple[Scheme, int], ...]
+"""Colours, and how wide the screen is."""
 
 DESK, PHONE = 1280, 390
-_LOOKS: tuple[tuple[Scheme, int], ...] = (("light", DESK), ("dark", PHONE))
+DAILY: Looks = (("light", DESK), ("dark", PHONE))
+OTHERS: Looks = (("dark", DESK), ("light", PHONE))
+"""Colours don't hang on the width, as a rule. The long suite looks whether that is so."""
 HEIGHT = 900
 PATIENCE = 20_000
 """Milliseconds that something on a page may take to come about."""
@@ -165,10 +170,9 @@ async def browsing() -> AsyncGenerator[Browser, None]:
 
 
 # -- looking -------------------------------------------------------------------------------------------
-async def everywhere(page: Page) -> AsyncIterator[str]:
-    """The page as it stands, light at a desk and dark on a phone: colours don't hang on the width. Nothing
-    may have to be pushed sideways."""
-    for scheme, width in _LOOKS:
+async def everywhere(page: Page, looks: Looks) -> AsyncIterator[str]:
+    """The page as it stands, in each of the looks. Nothing may have to be pushed sideways."""
+    for scheme, width in looks:
         await page.emulate_media(color_scheme=scheme)
         await page.set_viewport_size({"width": width, "height": HEIGHT})
         wide = await page.evaluate("document.documentElement.scrollWidth")

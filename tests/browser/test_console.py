@@ -17,7 +17,7 @@ from playwright.async_api import Page
 
 from gateway.host.console.access.guard import SESSION
 from tests.browser.console_host import TOKEN
-from tests.browser.kit import Browser, axe, everywhere, expect
+from tests.browser.kit import Browser, Looks, axe, everywhere, expect
 from tests.support.http import connect
 from tests.unit.host.console.office import Office, Person, office
 from tests.unit.host.console.test_pages import dead_delivery
@@ -79,7 +79,9 @@ NONE = "/console/approvals/none"
         ("/console/schedules", "/console/schedules/digest"),
     ],
 )
-async def test_a_page_is_for_every_eye(browser: Browser, paths: tuple[str, ...]) -> None:
+async def test_a_page_is_for_every_eye(
+    browser: Browser, looks: Looks, paths: tuple[str, ...]
+) -> None:
     async with opened(browser) as desk:
         decided = await busy(desk)
         lin = await desk.person("lin")
@@ -88,7 +90,7 @@ async def test_a_page_is_for_every_eye(browser: Browser, paths: tuple[str, ...])
             if path == NONE:
                 browser.forgive("404")
             await page.goto(lin.client.url + (decided if path == DECIDED else path))
-            async for seen in everywhere(page):
+            async for seen in everywhere(page, looks):
                 assert not await axe(page), (path, seen)
             for details in await page.locator("details").all():
                 await details.evaluate("it => it.open = true")

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from tests.browser.kit import Browser, axe, browsing, everywhere, expect
+from tests.browser.kit import DAILY, OTHERS, Browser, Looks, axe, browsing, everywhere, expect
 from tests.support.http import on_socket
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(60)]
@@ -43,8 +43,8 @@ async def test_a_page_of_this_machine_is_seen_and_weighed(browser: Browser) -> N
         page = await browser.open(url)
         await expect(page.get_by_role("heading", name="Orders")).to_be_visible()
         assert 0 < await browser.weight(page) < 2_000
-        looks = [look async for look in everywhere(page)]
-        assert looks == ["light, 1280 px", "dark, 390 px"]
+        seen = [look async for look in everywhere(page, DAILY + OTHERS)]
+        assert seen == ["light, 1280 px", "dark, 390 px", "dark, 1280 px", "light, 390 px"]
         assert await axe(page) == []
 
 
@@ -78,8 +78,9 @@ async def test_a_complaint_that_was_expected_is_forgiven() -> None:
         await browser.open(url)
 
 
-async def test_a_page_too_wide_for_a_phone_is_found(browser: Browser) -> None:
+@pytest.mark.parametrize("looks", [DAILY, OTHERS])
+async def test_a_page_too_wide_for_a_phone_is_found(browser: Browser, looks: Looks) -> None:
     async with a_page("<div style='width: 800px'>wide</div>") as url:
         page = await browser.open(url)
         with pytest.raises(AssertionError, match="wide on a screen of 390"):
-            assert [look async for look in everywhere(page)]
+            assert [look async for look in everywhere(page, looks)]

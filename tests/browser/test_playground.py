@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from gateway.cli.demo.proof import refunds
 from gateway.host.reloading.looking import look as look_at
 from gateway.host.reloading.reloader import Reloader
-from tests.browser.kit import Browser, axe, everywhere, expect
+from tests.browser.kit import Browser, Looks, axe, everywhere, expect
 from tests.journeys.slack_stage import altered
 from tests.support.playing import Playing, playing
 
@@ -112,7 +112,7 @@ async def test_who_may_decides_by_keyboard_and_who_may_not_is_told_alone(
     assert len(await asyncio.to_thread(refunds, tmp_path)) == 1
 
 
-async def test_a_form_is_filled_in(play: Playing, browser: Browser) -> None:
+async def test_a_form_is_filled_in(play: Playing, browser: Browser, looks: Looks) -> None:
     page = await browser.open(play.url)
     await ask(page, "@june please refund order 1042")
     lead = await as_somebody(browser, page, "lead")
@@ -120,7 +120,7 @@ async def test_a_form_is_filled_in(play: Playing, browser: Browser) -> None:
     await lead.get_by_role("button", name="Deny with a reason").click()
     dialog = lead.get_by_role("dialog", name="Deny")
     await expect(dialog.get_by_label("Reason")).to_be_focused()
-    assert [look async for look in everywhere(lead) if await axe(lead)] == []
+    assert [look async for look in everywhere(lead, looks) if await axe(lead)] == []
     paint = "one => getComputedStyle(one).backgroundColor"
     deny, cancel = (dialog.get_by_role("button", name=one) for one in ("Deny", "Cancel"))
     assert await deny.evaluate(paint) == await cancel.evaluate(paint)
@@ -262,14 +262,16 @@ async def test_what_is_said_of_the_connection_covers_no_button(
         assert over, name
 
 
-async def test_every_page_is_light_and_for_everybody(play: Playing, browser: Browser) -> None:
+async def test_every_page_is_light_and_for_everybody(
+    play: Playing, browser: Browser, looks: Looks
+) -> None:
     page = await browser.open(play.url)
-    async for look in everywhere(page):
+    async for look in everywhere(page, looks):
         assert await axe(page) == [], look
     await ask(page, "@june please refund order 1042")
     await expect(page.get_by_role("button", name="Approve")).to_be_visible()
     await page.get_by_text("What may go wrong").click()
-    async for look in everywhere(page):
+    async for look in everywhere(page, looks):
         assert await axe(page) == [], look
     fresh = await browser.open(page.url)
     await expect(fresh.get_by_role("button", name="Approve")).to_be_visible()

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Locator, Page
 
 from gateway.cli.demo.proof import refunds
-from tests.browser.kit import Browser, axe, everywhere, expect
+from tests.browser.kit import Browser, Looks, axe, everywhere, expect
 from tests.support.playing import Playing, playing
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(90)]
@@ -36,10 +36,10 @@ def steps(page: Page) -> Locator:
 
 
 async def test_a_refund_asked_for_by_mail_is_approved_in_slack(
-    play: Playing, browser: Browser, tmp_path: Path
+    play: Playing, browser: Browser, looks: Looks, tmp_path: Path
 ) -> None:
     page = await browser.open(f"{play.url}/mail")
-    async for look in everywhere(page):
+    async for look in everywhere(page, looks):
         assert await axe(page) == [], look
     await page.get_by_label("Subject").fill("My kettle")
     await page.get_by_label("New mail, as Ada").fill("Please refund order 1042, it broke.")
@@ -64,7 +64,7 @@ async def test_a_refund_asked_for_by_mail_is_approved_in_slack(
     await page.get_by_text("As a page (HTML)").last.click()
     frame = page.frame_locator("details[open] iframe")
     await expect(frame.get_by_text(REFUNDED)).to_be_visible()
-    async for look in everywhere(page):
+    async for look in everywhere(page, looks):
         assert await axe(page) == [], look
     await page.get_by_label("Reply, as Ada").fill("Thank you!")
     await page.get_by_role("button", name="Send").last.click()
@@ -74,7 +74,7 @@ async def test_a_refund_asked_for_by_mail_is_approved_in_slack(
     assert await browser.weight(fresh) < HEAVIEST
     await steps(page).get_by_role("link", name="Raw").first.click()
     await expect(page.get_by_text("Authentication-Results")).to_be_visible()
-    async for look in everywhere(page):
+    async for look in everywhere(page, looks):
         assert await axe(page) == [], look
 
 
