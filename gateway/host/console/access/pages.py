@@ -304,11 +304,11 @@ async def _set_up_page(
 
 async def _invitation(access: Access, once: str) -> Link:
     """Raises ``ForbiddenError`` for a link that invites nobody any more."""
-    access.sealing()
     link = await access.links.look(once, "set-up")
     person = None if link is None else await access.people.find(link.user)
     if link is None or person is None or person.epoch != link.epoch or person.state != "invited":
         raise _void()
+    access.sealing()
     return link
 
 

@@ -124,6 +124,7 @@ async def test_without_a_key_nobody_is_invited() -> None:
         assert shown.status == 503
         assert "GATEWAY_SECRET_KEYS" in shown.words
         assert "<form" not in shown.text
+        assert (await browser.get("/console/set-up?once=made-up")).status == 403
 
 
 async def test_without_users_the_page_says_how_and_shows_nothing() -> None:
