@@ -232,7 +232,7 @@ class _Loader:
         )
 
     def _document(self, file: Path | None) -> tuple[dict[str, Any], list[str]]:
-        if file is None or not file.is_file():
+        if file is None or not os.path.lexists(file):
             return {}, []
         try:
             content = file.read_text("utf-8")
@@ -272,8 +272,7 @@ class _Loader:
                 if raw:
                     self._set(row, raw, origin)
             elif name.startswith("GATEWAY_"):
-                known = [one for one in BY_ENV if one.startswith("GATEWAY_")]
-                hint = _did_you_mean(name, known)
+                hint = _did_you_mean(name, [one for one in BY_ENV if one.startswith("GATEWAY_")])
                 self.problems.append(f"{name} ({origin}): no such setting{hint}")
 
     def _set(self, row: Setting, raw: str, origin: str) -> None:
@@ -356,30 +355,31 @@ class _Loader:
                 for row in ROWS
                 if row.field in wanted and row.field not in self.values
             ]
+        names = ("turn_idle", "turn_ceiling", "max_attempts")
         try:
-            names = ("turn_idle", "turn_ceiling", "max_attempts")
             Limits(**{name: self.values[name] for name in names if name in self.values})
         except ConfigError as error:
             self.problems.append(f"{error}. fix: {error.fix}")
 
 
 def _dotenv(file: Path | None) -> dict[str, str]:
-    if file is None or not file.is_file():
+    if file is None or not os.path.lexists(file):
         return {}
     from dotenv import dotenv_values
 
-    found = dotenv_values(file, interpolate=False)
-    return {name: value for name, value in found.items() if value is not None}
+    with file.open(encoding="utf-8") as stream:
+        found = dotenv_values(stream=stream, interpolate=False).items()
+    return {name: value for name, value in found if value is not None}
 
 
 def only_in(dotenv: Path) -> tuple[str, ...]:
     """Variables that this file sets and the environment doesn't: ``serve`` runs without them, and
     without a file that it can't read. Blocks."""
     try:
-        found = _dotenv(dotenv)
+        found = _dotenv(dotenv).items()
     except (OSError, UnicodeDecodeError):
         return ()
-    return tuple(name for name, value in found.items() if value and name not in os.environ)
+    return tuple(name for name, value in found if value and name not in os.environ)
 
 
 def _list(names: Iterable[str]) -> str:

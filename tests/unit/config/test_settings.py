@@ -92,6 +92,19 @@ def test_a_broken_file_is_a_problem_not_a_crash(tmp_path: Path) -> None:
         Settings.load({}, None, tmp_path / ".env")
 
 
+@pytest.mark.parametrize("name", ["gateway.toml", ".env"])
+def test_what_stands_in_the_files_place_is_told(tmp_path: Path, name: str) -> None:
+    """Mounting a file that isn't there makes a folder, and its tokens would be missing unheard."""
+    files = (tmp_path / "gateway.toml", tmp_path / ".env")
+    (tmp_path / name).mkdir()
+    with pytest.raises(SettingsError, match=f"{name}: .*Is a directory"):
+        Settings.load({}, *files)
+    (tmp_path / name).rmdir()
+    (tmp_path / name).symlink_to("nowhere")
+    with pytest.raises(SettingsError, match=f"{name}: .*No such file"):
+        Settings.load({}, *files)
+
+
 @pytest.mark.parametrize(
     ("name", "raw", "field", "value"),
     [
