@@ -79,8 +79,8 @@ IN_TURN = "chat.update"
 LIMITED = frozenset({"ratelimited", "rate_limited"})
 HALF_DONE = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 """Refusals of which Slack says that some of it may have been done."""
-MOVING = "team_added_to_org"
-"""The workspace is being moved; it comes back by itself."""
+MOVING = frozenset({"org_login_required", "team_added_to_org"})
+"""The workspace is being moved into an organisation; it comes back by itself."""
 
 AGAIN = 1.0
 UNSAID = 30.0
@@ -153,7 +153,7 @@ def _outcome(got: Replied | Silent) -> Outcome:
         return _without_word(got.status)
     if code in HALF_DONE:
         return Ambiguous(f"Slack answered {code}")
-    if code == MOVING:
+    if code in MOVING:
         return NotNow(UNSAID, "the workspace is being moved into an organisation")
     return Refused(code, data)
 

@@ -70,7 +70,6 @@ FOR_GOOD = {
     "invalid_auth": "Slack doesn't accept the app's token",
     "not_authed": "no token for this workspace is configured",
     "no_installation": "the app isn't installed in this workspace",
-    "org_login_required": "the workspace is being moved into an organisation",
     "team_access_not_granted": "the app may not act in this workspace",
 }
 """Refusals that only a new installation mends."""

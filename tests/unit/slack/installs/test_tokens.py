@@ -60,6 +60,19 @@ async def test_a_silent_slack_delays_nothing_and_is_asked_again(stand: Stand) ->
     assert await tokens.installed("T404") is None
 
 
+async def test_a_workspace_that_is_moved_into_an_organisation_is_asked_until_it_is_back(
+    stand: Stand,
+) -> None:
+    moving = Fault("not_ok", "auth.test", count=None, error="org_login_required")
+    stand.play.slack.faults.add(moving)
+    tokens = await stand.host(stand.settings(single=True))
+    assert "being moved" in (tokens.problem or "")
+    with pytest.raises(RetryLater):
+        await tokens.gone(stand.key, "revoked")
+    stand.play.slack.faults.repair()
+    await _until(lambda: tokens.problem is None)
+
+
 async def test_a_slow_slack_holds_the_start_for_a_moment_only(stand: Stand) -> None:
     stand.play.slack.faults.add(Fault("slow", "auth.test", seconds=60))
     before = stand.ground.time.monotonic()

@@ -100,6 +100,7 @@ FAULTS: list[tuple[str, float, str, type[Outcome], type[Outcome], int]] = [
     ("not_ok", 0, "request_timeout", Ambiguous, NotNow, 0),
     ("not_ok", 0, "ratelimited", NotNow, NotNow, 0),
     ("not_ok", 0, "team_added_to_org", NotNow, NotNow, 0),
+    ("not_ok", 0, "org_login_required", NotNow, NotNow, 0),
     ("not_ok", 0, "is_archived", Refused, Refused, 0),
     ("slow", 30, "", Ambiguous, Ambiguous, 0),
     ("drop_before", 0, "", Ambiguous, Ambiguous, 0),
