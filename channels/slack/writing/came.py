@@ -42,12 +42,13 @@ LIVE = "streaming_state_conflict"
 class Came:
     """``parts`` are to be written down. ``again``: nothing was done, try after so many seconds.
     ``closed``: for how long the method isn't to be tried in this place. ``unnamed``: from now on without the
-    session's name. ``lost``: it can't be delivered."""
+    session's name. ``shut``: no status gets through now. ``lost``: it can't be delivered."""
 
     parts: tuple[Part, ...] = ()
     again: float | None = None
     closed: float | None = None
     unnamed: bool = False
+    shut: bool = False
     lost: Undeliverable | None = None
 
 
@@ -99,8 +100,9 @@ def _refused(act: Act, refused: Refused, to: Target) -> Came:
     code = refused.code
     if act.kind == "status":
         # The name may be all that is wrong: whoever asked has left the channel. Without it, then.
-        unnamed = status.is_named(act) and code != NO_AGENT
-        return Came(unnamed=True) if unnamed else Came(closed=REFUSED_FOR)
+        if status.is_named(act) and code != NO_AGENT:
+            return Came(unnamed=True)
+        return Came(shut=True) if status.shuts_out(code) else Came(closed=REFUSED_FOR)
     if act.kind == "start" and (code in STREAM_ONLY or code.startswith("restricted_action")):
         return Came(parts=_undone(act), closed=REFUSED_FOR)
     if act.kind in {"end", "delete"} and code not in FOR_GOOD:

@@ -111,6 +111,8 @@ class Hand:
             closed = REFUSED_FOR
         if found.unnamed:
             self.tempo.unnamed = True
+        if found.shut:
+            self.tempo.shut = True
         if closed is not None:
             self.ctx.pacer.penalise(self._here(act.method), closed)
         if not isinstance(outcome, Ok):

@@ -8,11 +8,13 @@ older method: any text, gone after two minutes or with the next message. Pure.
 
 from __future__ import annotations
 
+from channels.slack.calls import FOR_GOOD, OF_THE_PLACE
 from channels.slack.writing.acts import OLD_STATUS, STATUS, Act, Status, Target
 from channels.slack.writing.tempo import PATIENCE, STATUS_EVERY, Budget, Tempo
 from gateway.engine.kinds import JsonObject, Millis
 
 AT_WORK = "is working on it…"
+NO_SCOPE = "missing_scope"
 TITLE, INITIATOR = "title", "initiator_user_id"
 
 
@@ -23,6 +25,8 @@ def method(budget: Budget) -> str | None:
 
 def due(status: Status, tempo: Tempo, budget: Budget, now: Millis) -> str | None:
     """The method to call for this status, unless it is shown."""
+    if tempo.shut:
+        return None
     chosen = method(budget)
     fades = chosen == OLD_STATUS and status == "processing"
     if tempo.status == status and not (fades and now - tempo.status_at >= STATUS_EVERY):
@@ -40,6 +44,12 @@ def act(chosen: str, status: Status, to: Target, *, named: bool = False) -> Act:
         if named and status == "processing":
             args.update(_names(to))
     return Act(kind="status", method=chosen, args=args, status=status)
+
+
+def shuts_out(code: str) -> bool:
+    """Whether a refusal is about more than statuses: the next call meets it, too, and once it is mended the
+    thread is told at once how things stand."""
+    return code in FOR_GOOD or (code in OF_THE_PLACE and code != NO_SCOPE)
 
 
 def is_named(act: Act) -> bool:

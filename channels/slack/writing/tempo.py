@@ -75,6 +75,8 @@ class Tempo:
     status_at: Millis = Millis(0)
     unnamed: bool = False
     """A status was refused that would have named its session."""
+    shut: bool = False
+    """A status was refused for what nothing gets through."""
 
     def since(self, part: int, every: int) -> Millis:
         """The next moment for a part that is touched only so often."""

@@ -299,6 +299,14 @@ class Rig:
     async def deliver(self) -> Delivery:
         """Until the row is done or dead. A process that is killed is followed by another one."""
         await self.open()
+        return await self.go_on()
+
+    async def retried(self) -> Delivery:
+        """A dead letter, once what it died of is mended."""
+        await self.ledger.retry(id=(await self.row()).id, now=self.clock.now())
+        return await self.go_on()
+
+    async def go_on(self) -> Delivery:
         while True:
             async with asyncio.TaskGroup() as tasks:
                 telling = tasks.create_task(self.turn.run())

@@ -118,6 +118,30 @@ async def test_what_cant_be_delivered_is_a_dead_letter(
     assert {part.state for part in row.parts} == {"gone"}, "a retry would look for it first"
 
 
+@pytest.mark.parametrize("code", ["token_revoked", "not_in_channel"])
+async def test_a_letter_that_was_mended_leaves_its_thread_at_rest(
+    slack: Slack, time: FastTime, code: str
+) -> None:
+    beats: list[Beat] = [say("I'll ask."), Park(), say("It is refunded."), End()]
+    rig = Rig(Turn(beats, time, time.clock), slack, time, time.clock)
+    answer = rig.turn.answer
+
+    async def shut_out() -> None:
+        assert slack.status == "suspended"
+        methods = ["chat.startStream", "chat.postMessage", "agents.sessions.setStatus"]
+        slack.refuse = dict.fromkeys([*methods, "assistant.threads.setStatus"], code)
+        await answer()
+
+    rig.turn.answer = shut_out  # type: ignore[method-assign]
+    async with time.running():
+        assert (await rig.deliver()).state == "dead"
+        await rig.turn.run()
+        slack.refuse.clear()
+        assert (await rig.retried()).state == "done"
+    assert slack.shown == [["I'll ask."], ["It is refunded."]]
+    assert slack.status == "active"
+
+
 async def test_a_refused_post_of_no_known_kind_is_a_dead_letter(
     slack: Slack, time: FastTime
 ) -> None:
