@@ -260,7 +260,7 @@ class Mailbox:
 
     async def _closed(self, wire: Wire) -> None:
         try:
-            await self._worker.do(wire.close, self._pace.leave)
+            await self._worker.last(wire.close, self._pace.leave)
         except TimeoutError:
             log.warning("email: the connection to %s is slow to end", self._account.host)
 

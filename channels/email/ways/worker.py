@@ -25,13 +25,19 @@ class Worker:
         async with asyncio.timeout(within):
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
+    async def last(self, work: Callable[[], object], within: float) -> None:
+        """The same for what must come to pass: the thread does it when it gets there, however late that is
+        and whoever has stopped waiting."""
+        self._pool.submit(work)
+        await self.do(_nothing, within)
+
     async def end(self, patience: float) -> None:
         """The thread ends, at the latest with what it is doing now; that is waited for so long."""
         try:
             with suppress(TimeoutError):
                 await self.do(_nothing, patience)
         finally:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.shutdown(wait=False)
 
 
 def _nothing() -> None:
