@@ -19,8 +19,9 @@ from channels.slack.writing.shown import extra_of
 from gateway.engine.kinds import JsonObject
 from gateway.engine.ledger import Delivery, Ledger, Part
 
-BEFORE = 60.0
-"""Seconds: Slack's clock may be behind ours by so much."""
+BEFORE = 600.0
+"""Seconds: Slack's clock may be behind ours by so much. Half of it is what a signature's age allows, with which
+everything else still works."""
 PAGES = 10
 PAGE = 200
 RETRY = 30.0

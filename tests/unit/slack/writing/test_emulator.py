@@ -13,7 +13,7 @@ from channels.slack.api import SlackWeb
 from channels.slack.calls import Outcome
 from channels.slack.emulator.faults import CALL_FAULTS
 from channels.slack.parsing import keys
-from gateway.engine.kinds import JsonObject
+from gateway.engine.kinds import JsonObject, Millis
 from gateway.testing.slack import Fault, Playground, Shown, playground
 from tests.unit.slack.tokens import OneToken
 from tests.unit.slack.writing.fast import FastTime
@@ -76,10 +76,22 @@ class Calling(SlackWeb):
             self._time.idle.set()
 
 
+class Behind:
+    """An emulator's clock that is late by so many seconds."""
+
+    def __init__(self, time: CallTime, seconds: float) -> None:
+        self._time = time
+        self._late = round(seconds * 1000)
+        self.monotonic, self.sleep, self.call_at = time.monotonic, time.sleep, time.call_at
+
+    def now(self) -> Millis:
+        return Millis(self._time.now() - self._late)
+
+
 @asynccontextmanager
-async def acme() -> AsyncIterator[tuple[Playground, SlackWeb, CallTime]]:
+async def acme(late: float = 0.0) -> AsyncIterator[tuple[Playground, SlackWeb, CallTime]]:
     time = CallTime()
-    async with playground(time) as ground, time.running():
+    async with playground(Behind(time, late)) as ground, time.running():
         api = Calling(ground.june.token, ground.slack.api_url, time)
         await api.open()
         try:
@@ -182,6 +194,21 @@ async def test_a_stream_is_turned_over_before_it_dies() -> None:
         assert "".join(" ".join(m.text for m in shown).split()) == "".join(text.split())
         assert len(shown) >= 2
         assert not any(message.broken for message in shown)
+
+
+@pytest.mark.parametrize("late", [290.0, -290.0])
+@pytest.mark.parametrize("method", ["chat.postMessage", "chat.startStream"])
+async def test_a_lost_answer_is_found_by_a_host_whose_clock_is_off(
+    late: float, method: str
+) -> None:
+    """By as much as a request's signature may be old or early."""
+    async with acme(late) as (ground, api, time):
+        ground.slack.faults.add(Fault("drop_after", method))
+        every = 0.0 if method == "chat.postMessage" else 0.5
+        if not every:
+            ground.slack.faults.add(Fault("not_ok", "chat.startStream", error="unknown_method"))
+        _, shown = await told([say("It is sent, they say.", every=every), End()], ground, api, time)
+        assert read(shown) == [["It is sent, they say."]]
 
 
 FAULTS = sorted(CALL_FAULTS - {"user_stops"})
