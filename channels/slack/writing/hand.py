@@ -47,9 +47,15 @@ class Hand:
         self.to = to
         self.ctx = ctx
         self.journal = ctx.journal(delivery)
-        now = ctx.clock.now()
+        self._began = ctx.clock.now() - round(ctx.waits.monotonic() * 1000)
+        now = self.now()
         self.tempo = Tempo(touched={part.n: now for part in self.journal.parts}, begun=now)
         self._api = api
+
+    def now(self) -> Millis:
+        """The clock's time as it was at first, and what has passed since: who sets the clock while something is
+        written changes nothing about how long ago anything was."""
+        return Millis(self._began + round(self.ctx.waits.monotonic() * 1000))
 
     @property
     def untouched(self) -> bool:
@@ -69,7 +75,7 @@ class Hand:
             to=self.to,
             tempo=self.tempo,
             budget=self.budget,
-            now=self.ctx.clock.now(),
+            now=self.now(),
             untouched=self.untouched,
         )
 
@@ -92,7 +98,7 @@ class Hand:
         if act.part is not None and act.before is None:
             await self._note(act.part)
             self.journal.outlasts(CALL_SECONDS)  # the store may have taken its time
-        begun = self.ctx.clock.now()
+        begun = self.now()
         outcome = await self._call(act.method, act.args)
         found = came(act, outcome, self.to, begun)
         self._remember(act, outcome, found)
@@ -103,7 +109,7 @@ class Hand:
         return found.again
 
     def _remember(self, act: Act, outcome: Outcome, found: Came) -> None:
-        now = self.ctx.clock.now()
+        now = self.now()
         if act.part is not None:
             self.tempo.touched[act.part.n] = now
         closed, tries = found.closed, self.delivery.attempts
@@ -126,12 +132,12 @@ class Hand:
         """See what became of a send. Raises ``RetryLater`` if that can't be told now."""
         self.journal.outlasts(CALL_SECONDS)
         part = step.part
-        self.tempo.looked = self.ctx.clock.now()
+        self.tempo.looked = self.now()
         taken = taken_by(self.ctx.ledger, self.delivery.source)
         match await find(part, self.delivery.target, self._api, taken):
             case Sent(ref):
                 await self._note(_adopted(part, ref))
-            case NotSent() if self.ctx.clock.now() >= part.opened_at + SETTLING:
+            case NotSent() if self.now() >= part.opened_at + SETTLING:
                 await self._note(replace(part, state="gone"))
             case NotSent():
                 pass
@@ -145,7 +151,7 @@ class Hand:
 
     async def hush(self, letter: Undeliverable) -> None:
         """Nothing more comes, so the thread is no longer at work. At most once."""
-        chosen = status.due("active", self.tempo, self.budget, self.ctx.clock.now())
+        chosen = status.due("active", self.tempo, self.budget, self.now())
         if letter.reason in FOR_GOOD or not self.to.thread or chosen is None:
             return
         act = status.act(chosen, "active", self.to)

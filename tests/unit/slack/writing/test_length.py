@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from typing_extensions import override
 
 from channels.slack.words.split import units
+from gateway.engine.kinds import Millis
 from tests.unit.slack.writing.fast import FastTime
 from tests.unit.slack.writing.model import Slack
 from tests.unit.slack.writing.rig import Beat, End, Park, Use, say, told
@@ -54,6 +56,24 @@ async def test_a_tool_of_twenty_minutes_leaves_no_broken_stream(
     await told(beats, slack, time, step=2.0)
     assert slack.shown == [["Let me look.", "[complete] Find order"], ["It is sent."]]
     assert all(message.state == "completed" for message in slack.thread)
+
+
+class SetBack(FastTime):
+    """Somebody sets the clock back by an hour, while an answer is being written."""
+
+    @override
+    def now(self) -> Millis:
+        return Millis(super().now() - (3_600_000 if self.monotonic() > 30.0 else 0))
+
+
+async def test_a_clock_that_is_set_back_holds_up_nothing() -> None:
+    time = SetBack()
+    slack = Slack(time)
+    text = paragraphs(6_000)
+    await told([say(text, every=1.0, size=15), End()], slack, time, step=2.0)
+    assert squeezed(slack.said) == squeezed(text)
+    assert slack.count("chat.appendStream") > 100
+    assert slack.count("chat.update", "chat.postMessage") == 0, "no stream lived too long"
 
 
 async def test_appends_keep_their_distance(slack: Slack, time: FastTime) -> None:
