@@ -37,6 +37,8 @@ UNKNOWN_AGAIN = 30.0
 """Seconds until it is tried again, as the one above."""
 STATUS_TRIES = 3
 """Then a thread goes on without its status: a card may be next in the same lane."""
+LAST_TRIES = 8
+"""Of the status that ends a turn: what may be next is a turn that sets its own, and else nothing ever does."""
 
 
 class Hand:
@@ -113,7 +115,8 @@ class Hand:
         if act.part is not None:
             self.tempo.touched[act.part.n] = now
         closed, tries = found.closed, self.delivery.attempts
-        if act.kind == "status" and isinstance(outcome, NotNow) and tries >= STATUS_TRIES:
+        most = LAST_TRIES if act.status == "active" else STATUS_TRIES
+        if act.kind == "status" and isinstance(outcome, NotNow) and tries >= most:
             closed = REFUSED_FOR
         if found.unnamed:
             self.tempo.unnamed = True

@@ -306,3 +306,21 @@ async def test_a_thread_goes_on_without_its_status(time: FastTime) -> None:
         row = await rig.deliver()
     assert row.state == "resting"
     assert time.monotonic() < 120
+
+
+@pytest.mark.parametrize("after", [2.0, 30.0])
+async def test_a_thread_leaves_work_though_that_was_refused_again_and_again(
+    slack: Slack, time: FastTime, after: float
+) -> None:
+    slack.refuse["chat.startStream"] = "unknown_method"
+    call, left = slack.call, iter([NotNow(after, "too many")] * 5)
+
+    async def busy(installation: str, method: str, args: JsonObject) -> Outcome:
+        if args.get("status") == "active" and (refused := next(left, None)) is not None:
+            return refused
+        return await call(installation, method, args)
+
+    slack.call = busy  # type: ignore[method-assign]
+    await told([say("It is sent."), End()], slack, time, step=1.0)
+    assert slack.shown == [["It is sent."]]
+    assert slack.status == "active"
