@@ -8,6 +8,7 @@ the process at once, which loses nothing either.
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -32,7 +33,7 @@ from gateway.host.hostfile import announce, local_url, make_cli_token, withdraw
 from gateway.host.reloading.looking import Seen, look
 from gateway.host.reloading.reloader import Reloader
 from gateway.host.routes.operate import stuck
-from gateway.needs import CHANNEL_NEEDS
+from gateway.needs import CHANNEL_NEEDS, NOT_YET
 from gateway.schedules.words import introduced
 from gateway.values import needed
 
@@ -46,8 +47,6 @@ COLLECT_EVERY = (2_000, 2, 1_000)
 looks at what outlived that. A step makes hundreds. Five times as many are looked through in 35 ms, in which
 nobody is answered."""
 SWITCH_SECONDS = 0.001
-READY_MADE = frozenset({"slack"})
-"""Channels that an agent only needs a file to have."""
 
 Die = Callable[[int], object]
 
@@ -148,9 +147,9 @@ def idle_settings(
 
 
 def _no_channel(name: str) -> str:
-    if name in READY_MADE:
-        return f"the agent has no channels/{name}.py that would use it"
-    return f"this release of the gateway has no channel {name}"
+    if name in NOT_YET:
+        return f"this release of the gateway has no channel {name}"
+    return f"the agent has no channels/{name}.py that would use it: gateway add channel {name}"
 
 
 def _bind(settings: Settings) -> socket.socket:
@@ -162,10 +161,17 @@ def _bind(settings: Settings) -> socket.socket:
             (settings.host.strip("[]"), settings.port), family=family, backlog=512
         )
     except (OSError, UnicodeError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or error
+        elsewhere, told = True, str(error)  # no address at all
+        if isinstance(error, OSError):
+            elsewhere = error.errno in (errno.EADDRNOTAVAIL, socket.EAI_NONAME)
+            told = error.strerror or told
+        # What create_server appends repeats the address.
+        why = told.partition(" (while ")[0].lower()
         raise ConfigError(
             f"can't listen on {settings.host}:{settings.port}: {why}",
-            fix="set PORT or GATEWAY_HOST to something free, or stop what listens there",
+            fix="set GATEWAY_HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
+            if elsewhere
+            else "set PORT to another port, to 0 for any that is free, or stop what listens there",
         ) from error
 
 
