@@ -175,7 +175,8 @@ class Out:
         stop = "" if what.endswith((".", "!", "?", ":")) else "."
         parts: list[Part] = [(f"error[{problem.code}]: ", "bold red"), f"{what}{stop}"]
         if problem.fix:
-            parts += [(" fix: ", "bold"), problem.fix]
+            # Below several lines it would read as the last one's.
+            parts += [("\nfix: " if "\n" in what else " fix: ", "bold"), problem.fix]
         self._line(self.stderr, parts)
 
     # -- beneath -------------------------------------------------------------------------------

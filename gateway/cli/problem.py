@@ -6,6 +6,11 @@ as one JSON object on stderr, so that a script needs no second parser.
 
 from __future__ import annotations
 
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
 import click
 
 from gateway.cli.exits import Exit, exit_for
@@ -60,15 +65,12 @@ def explain(error: BaseException) -> Problem:
         case Problem():
             return error
         case GatewayError():
-            fallback = "gateway config show --origin" if isinstance(error, ConfigError) else ""
-            return Problem(
-                error.code, sentence(error), fix=error.fix or fallback, status=error.status
-            )
+            return _of_ours(error)
         case Unknown():
             return Problem("usage", error.format_message(), fix=error.meant)
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "gateway"
-            return Problem("usage", error.format_message(), fix=f"{path} --help")
+            return Problem("usage", _usage(error), fix=f"{path} --help")
         case click.ClickException():
             return Problem("usage", error.format_message(), exit_code=error.exit_code)
         case ExceptionGroup():
@@ -80,10 +82,41 @@ def explain(error: BaseException) -> Problem:
             return Problem("internal", what, fix="the same command with --debug shows where")
 
 
+def _usage(error: click.UsageError) -> str:
+    """On one line; of a group that was told nothing, what it can be told and not its whole help."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        group = error.ctx.command
+        if isinstance(group, click.Group):
+            return f"{error.ctx.command_path} needs one of: {', '.join(group.list_commands(error.ctx))}"
+    told = " ".join(error.format_message().split())
+    return told.replace("a valid integer range", "a whole number")
+
+
+def _of_ours(error: GatewayError) -> Problem:
+    told, fix = sentence(error), error.fix
+    if error.code == "definition":
+        from gateway.definition.problems import DefinitionError
+
+        # A single mistake is told with its own way out; of several, each stands with its own.
+        if isinstance(error, DefinitionError) and len(error.problems) == 1:
+            told = str(replace(error.problems[0], fix=""))
+            fix = error.problems[0].fix or fix
+    fallback = "gateway config show --origin" if isinstance(error, ConfigError) else ""
+    return Problem(error.code, told, fix=fix or fallback, status=error.status)
+
+
 def _of_the_system(error: OSError) -> Problem:
     match error:
         case PermissionError():
-            return Problem("permission", sentence(error), exit_code=Exit.NOT_ALLOWED)
+            place = Path(os.fsdecode(error.filename)) if error.filename else Path()
+            while not place.exists() and place != place.parent:
+                place = place.parent
+            return Problem(
+                "permission",
+                sentence(error),
+                fix=f"as a user who may: ls -ld {shlex.quote(str(place))} says who",
+                exit_code=Exit.NOT_ALLOWED,
+            )
         case FileNotFoundError():
             return Problem("not_found", sentence(error), exit_code=Exit.NOT_FOUND)
         case _:

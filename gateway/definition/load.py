@@ -121,7 +121,8 @@ def _no_directory(path: Path) -> Problem:
     if path.exists():
         fix = f"point GATEWAY_AGENT at the directory that holds agent.py, such as {path.parent}"
         return Problem(str(path), None, "is a file, not a directory", fix)
-    return Problem(str(path), None, "is not a directory", "gateway new makes one")
+    fix = "cd into the folder that `gateway new` made, set GATEWAY_AGENT, or: gateway new my-agent"
+    return Problem(str(path), None, "there is no such directory", fix)
 
 
 def load_agent(  # noqa: PLR0913 - what the composition root knows and a directory can't

@@ -136,7 +136,7 @@ async def test_a_host_whose_starter_is_gone_is_ended_all_the_same(tmp_path: Path
 async def test_a_start_that_fails_says_why(tmp_path: Path) -> None:
     host = HostProcess(tmp_path, tmp_path / "nobody", TOKEN, {})
     try:
-        with pytest.raises(Problem, match="is not a directory"):
+        with pytest.raises(Problem, match="there is no such directory"):
             await host.start()
     finally:
         await host.stop()

@@ -165,7 +165,7 @@ def read_app(chosen: Settings, directory: Path) -> App:
         raise Problem(
             "not_found",
             f"{loaded.agent.name} has no channels/slack.py, so there is no app",
-            fix=f"write {directory}/channels/slack.py",
+            fix="gateway add channel slack",
             status=404,
         )
     return found

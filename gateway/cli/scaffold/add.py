@@ -150,7 +150,7 @@ def _agent(out: Out) -> Path:
         raise Problem(
             "not_found",
             f"no agent in {found}: it has no agent.py",
-            fix="cd into the folder that `gateway new` made, or set GATEWAY_AGENT",
+            fix="cd into the folder that `gateway new` made, set GATEWAY_AGENT, or: gateway new my-agent",
             exit_code=Exit.NOT_FOUND,
         )
     return found

@@ -184,6 +184,7 @@ def test_an_agent_that_is_not_in_slack(shop: Path) -> None:
     code, _, err = told("slack", "manifest")
     assert code == 4
     assert "has no channels/slack.py" in err
+    assert "fix: gateway add channel slack" in err
 
 
 def test_check_shows_wrong_options_with_their_line(shop: Path) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from gateway.cli.out import Out, Part
 from gateway.cli.problem import Problem, explain
+from gateway.definition import DefinitionError
+from gateway.definition import Problem as DefinitionProblem
 from gateway.engine import errors
 
 
@@ -146,3 +148,23 @@ def test_what_nobody_foresaw_says_its_class_and_how_to_see_more() -> None:
     assert problem.code == "internal"
     assert "ZeroDivisionError" in problem.what
     assert "--debug" in problem.fix
+
+
+def test_the_way_out_of_several_mistakes_is_not_taken_for_the_last_ones() -> None:
+    found = tuple(DefinitionProblem(f"agent/{name}.py", 1, "is wrong", "mend it") for name in "ab")
+    out, _, stderr = piped()
+    out.problem(explain(DefinitionError(found)))
+    out.problem(explain(DefinitionError(found[:1])))
+    assert stderr.getvalue().splitlines() == [
+        "error[definition]: 2 mistakes in the agent directory:",
+        "  agent/a.py:1: is wrong. fix: mend it",
+        "  agent/b.py:1: is wrong. fix: mend it.",
+        "fix: gateway check",
+        "error[definition]: agent/a.py:1: is wrong. fix: mend it",
+    ]
+
+
+def test_who_may_not_is_told_where_to_look() -> None:
+    told = explain(PermissionError(13, "Permission denied", "/proc/no such/file"))
+    assert told.what == "permission denied: /proc/no such/file"
+    assert told.fix == "as a user who may: ls -ld /proc says who"

@@ -145,7 +145,8 @@ def test_a_folder_that_is_taken_and_a_name_that_had_to_change(tmp_path: Path) ->
 
 
 def test_dev_without_an_agent_makes_nothing(tmp_path: Path) -> None:
-    refused(Shell(tmp_path).run("dev"), 3, "agent: is not a directory", "gateway new")
+    refused(Shell(tmp_path).run("dev"), 3, "agent: there is no such directory", "fix: cd into")
+    assert "mistake" not in Shell(tmp_path).run("dev").err  # one is told on one line
     assert list(tmp_path.iterdir()) == []
 
 

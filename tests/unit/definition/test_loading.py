@@ -231,7 +231,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_no_directory(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match="nowhere: is not a directory"):
+    with pytest.raises(DefinitionError, match="nowhere: there is no such directory"):
         load_agent(tmp_path / "nowhere", env={})
     file = tmp_path / "agent.py"
     file.write_text("")
