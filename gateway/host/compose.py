@@ -146,7 +146,8 @@ def _load_with_channels(settings: Settings, offline: bool) -> tuple[Loaded, Regi
     channels = mounted(loaded, settings.environ, settings.missing)
     absent = NOT_YET - loaded.channels.keys()
     missing = {name: settings.missing(name) for name in CHANNEL_NEEDS.keys() - absent}
-    return loaded, Registry(channels=channels, missing=missing, absent=absent)
+    unmade = missing.keys() - loaded.channels.keys()
+    return loaded, Registry(channels=channels, missing=missing, absent=absent, unmade=unmade)
 
 
 def _sealer(settings: Settings) -> Sealer | None:

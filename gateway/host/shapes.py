@@ -375,14 +375,11 @@ COMPONENTS: JsonObject = {
                         "on": {"type": "boolean"},
                         "available": {"type": "boolean"},
                         "missing": listed(text("A setting that would turn it on.")),
+                        "off": maybe(text("What would turn it on, where it is off.")),
                         "problem": maybe(text("What keeps it from working now.")),
                         "standing": listed(
                             obj(
-                                {
-                                    "name": text(),
-                                    "told": text("How it is set up."),
-                                    "at": maybe(MOMENT),
-                                },
+                                {"name": text(), "told": text("How it is."), "at": maybe(MOMENT)},
                                 "name told at",
                             )
                         ),

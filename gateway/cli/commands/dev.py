@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -50,9 +51,19 @@ def dev(out: Out, live: bool, port: int | None, mail: Choice) -> None:
     from gateway.playground.doors import HOME
     from gateway.playground.running import beside_emulator, mail_secrets, play, slack_secrets
 
-    load(settings)  # what is wrong with the agent comes before a port is taken or a file made
+    # What is wrong with the agent comes before a port is taken or a file made.
+    channels = load(settings).channels
     # An emulator that runs elsewhere is used; its page isn't ours to draw.
     if slack_secrets(settings) or mail_secrets(settings):
         host_until_told(out, settings, local=True, run=beside_emulator)
     else:
-        host_until_told(out, settings, local=True, run=partial(play, mail=mail), page=HOME)
+        pages = {
+            f"talk to it in its own Slack{_first('slack', channels)}": HOME,
+            f"write to its support inbox{_first('email', channels)}": f"{HOME}/mail",
+        }
+        host_until_told(out, settings, local=True, run=partial(play, mail=mail), pages=pages)
+
+
+def _first(channel: str, channels: Collection[str]) -> str:
+    """Nobody answers on a page whose channel the agent doesn't have."""
+    return "" if channel in channels else f", after gateway add channel {channel}"

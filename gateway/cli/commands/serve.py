@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import click
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gateway.host.serving import Serving
 
 log = logging.getLogger("gateway.host")
+NO_PAGES: Mapping[str, str] = MappingProxyType({})
 Run: TypeAlias = "Callable[[Settings, Serving], Coroutine[object, object, int]]"
 
 
@@ -55,12 +57,12 @@ def host_until_told(
     *,
     local: bool = False,
     run: Run | None = None,
-    page: str = "",
+    pages: Mapping[str, str] = NO_PAGES,
     warning: str = "",
 ) -> None:
     """Run a host with these settings until a signal ends it. ``local``: its pages are for this machine
     alone, a link into them is told, and the agent is reloaded when its files change. ``run`` serves
-    it, where more is to run beside; ``page`` is where that is seen."""
+    it, where more is to run beside; ``pages`` are what can be done there, in words, with their paths."""
     from gateway.host.serving import Serving
     from gateway.host.serving import serve as run_host
     from gateway.log import configure
@@ -79,9 +81,9 @@ def host_until_told(
             out.record({"event": "ready", "url": url})
         else:
             out.say(("✓ ", "green"), f"gateway serves on {url}")
-        if page and not out.json:
-            out.say(f"  talk to it in its own Slack: {url}{page}")
-            out.say(f"  write to its support inbox: {url}{page}/mail")
+        if pages and not out.json:
+            for what, path in pages.items():
+                out.say(f"  {what}: {url}{path}")
             out.say("  or from another terminal: gateway chat")
         out.stdout.flush()
 

@@ -11,7 +11,6 @@ from gateway.cli.seat import at_desk
 from gateway.cli.told import items_of, objects_of, text_of, whole
 from gateway.engine.kinds import Json, JsonObject
 from gateway.host.words.text import count, distance
-from gateway.values import needed
 
 
 @click.command(cls=Command, short_help="One screen: what runs, what waits, what is off.")
@@ -79,10 +78,8 @@ def _channel(channel: JsonObject) -> Part:
         return f"✗ down · {problem}", "red"
     if channel.get("on"):
         return "✓ on", "green"
-    if channel.get("available") is False:
-        return "off · not in this release", "dim"
-    missing = needed(_texts(channel.get("missing")))
-    return f"off · set {missing}" if missing else "off", "dim"
+    off = text_of(channel.get("off"))
+    return f"off · {off}" if off else "off", "dim"
 
 
 def _texts(found: Json) -> list[str]:

@@ -19,14 +19,15 @@ SHOW_IT = "leave ?deliver=1 out, follow the turn's events and show them"
 @dataclass(slots=True, kw_only=True)
 class Registry:
     """``channels`` are the mounted ones by their source, ``hooks`` their webhooks by source, path and
-    method; ``missing`` says for each that is off which settings would turn it on, and ``absent`` are
-    those that nothing would: this release doesn't have them. ``works``: this
-    process sends what is to be delivered. ``troubles`` says what keeps a mounted one, or what carries
-    for all of them, from working right now."""
+    method; ``missing`` says for each that is off which settings would turn it on, ``unmade`` are those
+    for which the agent has no file, and ``absent`` those that nothing would turn on: this release
+    doesn't have them. ``works``: this process sends what is to be delivered. ``troubles`` says what
+    keeps a mounted one, or what carries for all of them, from working right now."""
 
     channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     absent: Collection[str] = ()
+    unmade: Collection[str] = ()
     works: bool = False
     troubles: dict[str, str] = field(default_factory=dict[str, str])
     hooks: Mapping[tuple[str, str], Mapping[str, Route]] = field(init=False)
@@ -42,6 +43,14 @@ class Registry:
         """The webhooks at a path, by method; ``None`` where there is none."""
         above = f"{path.rpartition('/')[0]}/*"
         return self.hooks.get((source, path)) or self.hooks.get((source, above))
+
+    def off(self, name: str) -> str:
+        """What keeps a channel that is off from being on, and what to do about it."""
+        if name in self.absent:
+            return "not in this release"
+        settings = needed(self.missing.get(name, ()))
+        steps = [f"gateway add channel {name}"] if name in self.unmade else []
+        return ", then ".join([*steps, *([f"set {settings}"] if settings else [])])
 
     @property
     def names(self) -> list[str]:

@@ -98,6 +98,7 @@ def _channel(api: Api, name: str) -> JsonObject:
         "on": name in registry.channels,
         "available": name not in registry.absent,
         "missing": [*registry.missing.get(name, ())],
+        "off": None if name in registry.channels else registry.off(name) or None,
         "problem": registry.problem(name),
         "standing": [*registry.standing(name)],
     }

@@ -354,6 +354,8 @@ async def test_an_agents_channels_are_served(settings: Settings) -> None:
             assert (rows[name]["missing"], rows[name]["problem"]) == ([], None)
         assert rows["slack"]["on"] is False
         assert "SLACK_BOT_TOKEN or SLACK_CLIENT_ID" in cast("list[str]", rows["slack"]["missing"])
+        assert str(rows["slack"]["off"]).startswith("gateway add channel slack, then set either ")
+        assert rows["echo"]["off"] is None
 
 
 async def test_a_channel_without_its_settings_is_off_and_said(

@@ -56,6 +56,25 @@ async def test_dev_serves_the_page_and_keeps_to_its_own_database(tmp_path: Path)
     assert "gateway.db" not in made
 
 
+def test_the_terminal_says_which_page_nobody_answers_on(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.ok("new", ".")
+    shell.ok("add", "channel", "email")
+    command = [*COMMAND, "dev", "--port", "0", "--mail", "embedded"]
+    process = subprocess.Popen(
+        command, cwd=shell.folder, env=shell.environ, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    told = [process.stdout.readline() for _ in range(3)]
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert told[0].startswith("✓ gateway serves on"), told
+    assert told[1].startswith(
+        "  talk to it in its own Slack, after gateway add channel slack: http"
+    )
+    assert told[2].startswith("  write to its support inbox: http")
+
+
 async def test_an_agent_that_isnt_in_slack_is_told_how_to_get_there(tmp_path: Path) -> None:
     agent = tmp_path / "agent"
     shutil.copytree(ROOT / "agent", agent, ignore=shutil.ignore_patterns("__pycache__"))

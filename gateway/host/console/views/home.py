@@ -12,7 +12,6 @@ from gateway.host.console.seen import Seen
 from gateway.host.console.views.schedules import read_rows
 from gateway.host.console.views.session import turn_row
 from gateway.host.routes.operate import readiness
-from gateway.values import needed
 
 MOST = 500
 """Rows that are looked at for a number: whoever has more knows it already."""
@@ -76,14 +75,11 @@ def channel_rows(api: Api) -> list[JsonObject]:
 
 
 def channel_row(name: str, registry: Registry) -> JsonObject:
-    missing, problem = registry.missing.get(name, ()), registry.problem(name)
-    if name in registry.absent:
-        tone, word, detail = "off", "off", "not in this release"
-    elif problem:
+    problem = registry.problem(name)
+    if problem:
         tone, word, detail = "bad", "down", problem
     elif name in registry.channels:
         tone, word, detail = "good", "on", ""
     else:
-        tone, word = "off", "off"
-        detail = f"set {needed(missing)}" if missing else ""
+        tone, word, detail = "off", "off", registry.off(name)
     return {"name": name, "tone": tone, "word": word, "detail": detail}
