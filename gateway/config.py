@@ -272,7 +272,9 @@ class _Loader:
                 if raw:
                     self._set(row, raw, origin)
             elif name.startswith("GATEWAY_"):
-                hint = _did_you_mean(name, [one for one in BY_ENV if one.startswith("GATEWAY_")])
+                bare = name.removeprefix("GATEWAY_")  # PORT, not a misspelt GATEWAY_HOST
+                known = [one for one in BY_ENV if one.startswith("GATEWAY_")]
+                hint = f". did you mean {bare}?" if bare in BY_ENV else _did_you_mean(name, known)
                 self.problems.append(f"{name} ({origin}): no such setting{hint}")
 
     def _set(self, row: Setting, raw: str, origin: str) -> None:

@@ -16,7 +16,7 @@ from gateway.definition.choice import ModelChoice, ModelFactory, ScriptedFactory
 from gateway.definition.layout import check_layout, read_prompts
 from gateway.definition.modules import Package
 from gateway.definition.parkcheck import check_parks, policies, texts, uses_services
-from gateway.definition.problems import DefinitionError, Findings, Problem, in_order
+from gateway.definition.problems import DefinitionError, Findings, Problem, did_you_mean, in_order
 from gateway.definition.schedules import Placed, load_schedules
 from gateway.definition.skills import TOOL as READ_SKILL
 from gateway.definition.skills import Skill, catalogue, load_skills, read_skill
@@ -154,6 +154,7 @@ def load_agent(  # noqa: PLR0913 - what the composition root knows and a directo
         choice = ModelChoice(model, model_factory, scripted, offline=offline)
         definition = _assemble(parts, choice, package, findings)
         _warn_idle_policies(parts, sources)
+        _warn_idle_overlays(parts, sources, package, findings)
         if findings.errors or definition is None or parts.file.agent is None:
             raise DefinitionError(in_order(findings.errors), in_order(findings.warnings))
     except BaseException:
@@ -280,6 +281,19 @@ def _warn_idle_policies(parts: _Parts, sources: Collection[str]) -> None:
                 f"add channels/{source}.py, or name the policy alone",
                 text=named,
             )
+
+
+def _warn_idle_overlays(
+    parts: _Parts, sources: Collection[str], package: Package, findings: Findings
+) -> None:
+    known = {*sources, *parts.channel_names}
+    for source in parts.overlays.keys() - known:
+        findings.warn(
+            package.show(package.root / f"instructions.{source}.md"),
+            None,
+            f"is for no turn: nothing here emits the source {source!r}{did_you_mean(source, known)}",
+            f"rename it, or add channels/{source}.py",
+        )
 
 
 def _addresses(parts: _Parts, agent: Agent) -> tuple[Address, ...]:

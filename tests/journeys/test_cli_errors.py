@@ -107,11 +107,17 @@ def test_new_never_writes_over_anything(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_all_wrong_settings_are_told_at_once_and_no_secret_is(shell: Shell) -> None:
-    wrong = {"PORT": "many", "GATEWAY_MODLE": "x", "ANTHROPIC_API_KEY": "sk-very-secret"}
+    wrong = {
+        "GATEWAY_PORT": "1",
+        "PORT": "many",
+        "GATEWAY_MODLE": "x",
+        "ANTHROPIC_API_KEY": "sk-very-secret",
+    }
     ran = shell.run("config", "show", "--origin", env=wrong)
     assert ran.code == 3
     assert "PORT" in ran.err
     assert "did you mean GATEWAY_MODEL" in ran.err
+    assert "GATEWAY_PORT (environment): no such setting. did you mean PORT?" in ran.err
     assert "sk-very-secret" not in ran.err
     fine = shell.run("config", "show", "--json", env={"ANTHROPIC_API_KEY": "sk-very-secret"})
     assert fine.code == 0

@@ -136,6 +136,15 @@ def test_shapes_that_are_fine(body: str, tmp_path: Path) -> None:
 
 MILD: list[tuple[dict[str, str | None], str]] = [
     (
+        {
+            "channels/slack.py": "def channel(env):\n    return None\n",
+            "instructions.slack.md": "Short.",
+            "instructions.cli.md": "Shorter.",
+            "instructions.slak.md": "Shortest.",
+        },
+        "instructions.slak.md: is for no turn: nothing here emits the source 'slak' (did you mean",
+    ),
+    (
         {"agent.py": agent_py('    surfaces={\n        "slack": Surface(),\n    },')},
         "agent.py:7: has a policy for 'slack', but no mounted channel emits that source",
     ),
