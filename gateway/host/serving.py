@@ -29,7 +29,7 @@ from gateway.engine.errors import ConfigError
 from gateway.engine.limits import SYSTEM_CLOCK, Clock
 from gateway.host.app import HostRunner, make_app
 from gateway.host.compose import Host, open_host
-from gateway.host.hostfile import announce, local_url, make_cli_token, withdraw
+from gateway.host.hostfile import announce, find_host, local_url, make_cli_token, withdraw
 from gateway.host.reloading.looking import Seen, look
 from gateway.host.reloading.reloader import Reloader
 from gateway.host.routes.operate import stuck
@@ -119,6 +119,12 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
             try:
                 await web.SockSite(runner, listening).start()
                 url = local_url(settings.host, listening.getsockname()[1])
+                if other := await asyncio.to_thread(find_host, settings.state):
+                    log.warning(
+                        "process %s serves on %s and keeps its state in %s, too: from now on the command line"
+                        " finds this host there; give one of them a GATEWAY_STATE of its own",
+                        *(other.pid, other.url, settings.state),
+                    )
                 await asyncio.to_thread(announce, settings.state, url, token)
                 await _run(host, how, url, code)
             finally:

@@ -157,6 +157,22 @@ async def test_who_waits_while_the_host_stops_is_told_to_come_back(settings: Set
         assert answer.headers["Retry-After"] == "1"
 
 
+async def test_a_second_host_in_one_state_directory_says_whom_the_command_line_finds(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``gateway serve`` beside a ``gateway dev`` is one: each has its own database."""
+    settings.state.mkdir()
+    told = {"pid": os.getppid(), "url": "http://127.0.0.1:8787", "token_file": "none"}
+    (settings.state / "host.json").write_text(json.dumps(told))
+    async with served(settings, Serving(grace=5)):
+        pass
+    assert f"process {os.getppid()} serves on http://127.0.0.1:8787" in caplog.text
+    caplog.clear()
+    async with served(settings, Serving(grace=5)):
+        pass
+    assert "GATEWAY_STATE" not in caplog.text
+
+
 async def test_it_does_not_start_without_a_token(settings: Settings) -> None:
     with pytest.raises(SettingsError, match="GATEWAY_API_TOKEN"):
         await serve(replace(settings, api_token=None))
