@@ -27,7 +27,7 @@ PAYMENT_SECONDS = 0.6
 """How long the payments provider takes to answer: time enough to die in."""
 
 
-@click.command(cls=Command, short_help="See it survive: ten seconds, no key, no network.")
+@click.command(cls=Command, short_help="See it survive: half a minute, no key, no network.")
 @click.option("--keep", is_flag=True, help="Keep the state directory, to look around in it.")
 @click.option(
     "--mail",

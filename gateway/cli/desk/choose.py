@@ -82,7 +82,7 @@ def _held(settings: Settings, holder: str, host: HostFile | None) -> Problem:
     return Problem(
         "store_in_use",
         f"process {holder} holds {path}, and it serves no API here",
-        fix="end it first, or run `gateway serve` and use both at once",
+        fix=f"end it first: kill {holder}; with `gateway serve` in its place several commands work at once",
         exit_code=Exit.CONFLICT,
     )
 
