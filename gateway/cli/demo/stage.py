@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from gateway.cli.demo.proof import Proven
 from gateway.cli.out import Out
+from gateway.cli.scaffold.files import to_reach_it
 from gateway.cli.text import Style, arguments
 from gateway.cli.told import object_of, text_of
 from gateway.engine.kinds import JsonObject
@@ -99,9 +100,8 @@ class Stage:
         if held:
             told = f"{self.proven} of {self.proven} held, through {kills} kill -9"
             self._out.say(("✓ ", "green"), (told, "bold"), f" · {self.seconds:.1f} s")
-            self._out.say(
-                ("Next: ", "dim"), "gateway new shop", ("   your own agent, with a test", "dim")
-            )
+            then = " && ".join([*to_reach_it(), "gateway new shop"])
+            self._out.say(("Next: ", "dim"), then, ("   your own agent, with a test", "dim"))
         else:
             told = f"{self.failed} of {self.proven + self.failed} did not hold"
             self._out.say(("✗ ", "red"), (told, "bold"), f" · {self.seconds:.1f} s")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
+import sys
 from collections.abc import Mapping
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
@@ -41,3 +45,18 @@ def agent_name(raw: str) -> str:
     name = re.sub(r"[^a-z0-9_-]+", "-", raw.lower()).strip("-_")
     name = re.sub(r"^[^a-z]+", "", name)[:64]
     return name or "agent"
+
+
+def to_reach_it() -> list[str]:
+    """What makes ``gateway`` a command of the shell, where it isn't one: run by its path, or as a module."""
+    place = Path(sys.executable).parent
+    if shutil.which("gateway") or not (place / "gateway").exists():
+        return []
+    return [f'export PATH={shlex.quote(str(place))}:"$PATH"']
+
+
+def to_test_it() -> str:
+    """What runs an agent's tests. An environment that was set up to run it only has no pytest."""
+    if find_spec("pytest"):
+        return "pytest"
+    return "pytest  # isn't installed here; in a clone of the gateway: make setup"

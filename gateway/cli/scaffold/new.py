@@ -11,7 +11,7 @@ from gateway.cli.base import Command, pass_out
 from gateway.cli.exits import Exit
 from gateway.cli.out import Out
 from gateway.cli.problem import Problem
-from gateway.cli.scaffold.files import agent_name, rendered, write
+from gateway.cli.scaffold.files import agent_name, rendered, to_reach_it, to_test_it, write
 
 FILES = {
     "agent/agent.py": "agent.py",
@@ -55,5 +55,5 @@ def new(out: Out, directory: Path) -> None:
         out.say((f"    {place}", "dim"))
     out.say("Next:")
     there = [] if directory.resolve() == Path.cwd() else [f"cd {shlex.quote(str(directory))}"]
-    for line in (*there, "gateway check", "pytest", "gateway dev"):
+    for line in (*to_reach_it(), *there, "gateway check", to_test_it(), "gateway dev"):
         out.say(f"    {line}")

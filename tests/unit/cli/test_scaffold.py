@@ -144,6 +144,15 @@ def test_a_folder_that_is_taken_and_a_name_that_had_to_change(tmp_path: Path) ->
     assert "cd " not in Shell(here).ok("new", ".").out
 
 
+def test_the_next_steps_begin_with_the_way_to_the_command(tmp_path: Path) -> None:
+    """After ``make demo``, which puts nothing on the path."""
+    home = Path(sys.executable).parent
+    line = f'export PATH={home}:"$PATH"'
+    without = Shell(tmp_path, PATH="/usr/bin:/bin").ok("new", "one").out
+    assert without.splitlines()[-5:-3] == [f"    {line}", "    cd one"]
+    assert "export" not in Shell(tmp_path, PATH=f"{home}:/usr/bin:/bin").ok("new", "two").out
+
+
 def test_dev_without_an_agent_makes_nothing(tmp_path: Path) -> None:
     refused(Shell(tmp_path).run("dev"), 3, "agent: there is no such directory", "fix: cd into")
     assert "mistake" not in Shell(tmp_path).run("dev").err  # one is told on one line
