@@ -268,10 +268,9 @@ class _Loader:
 
     def _variables(self, variables: Mapping[str, str], origin: str) -> None:
         for name, raw in variables.items():
-            if (row := BY_ENV.get(name)) is not None:
-                if raw:
-                    self._set(row, raw, origin)
-            elif name.startswith("GATEWAY_"):
+            if (row := BY_ENV.get(name)) and raw:
+                self._set(row, raw, origin)
+            elif row is None and name.startswith("GATEWAY_"):
                 bare = name.removeprefix("GATEWAY_")  # PORT, not a misspelt GATEWAY_HOST
                 known = [one for one in BY_ENV if one.startswith("GATEWAY_")]
                 hint = f". did you mean {bare}?" if bare in BY_ENV else _did_you_mean(name, known)
@@ -322,10 +321,9 @@ class _Loader:
                 f"{here}: a name is lower case letters, digits, - and _, and none of {_list(RESERVED)}"
             )
         given = cast("dict[str, object]", table)
-        for key in set(given) - {"token", "rights", "identities"}:
-            say(
-                f"{here}: unknown key {key!r}{_did_you_mean(key, ['token', 'rights', 'identities'])}"
-            )
+        known = ("token", "rights", "identities")
+        for key in set(given).difference(known):
+            say(f"{here}: unknown key {key!r}{_did_you_mean(key, known)}")
         rights, people = v.strings(given.get("rights")), v.strings(given.get("identities", []))
         for right in set(rights or ()) - set(RIGHTS):
             say(f"{here}: unknown right {right!r}{_did_you_mean(right, RIGHTS)}")
