@@ -31,6 +31,7 @@ from gateway.engine.wire import message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
 from gateway.host.words.names import Names
+from gateway.needs import CHANNEL_NEEDS, NOT_YET
 from gateway.outbox.listing import delivery_json, find_delivery, retry_delivery, verdict_json
 from gateway.schedules.book import Book
 from gateway.sealing import make_sealer
@@ -41,6 +42,20 @@ if TYPE_CHECKING:
 
 MOST = 500
 """Rows that are looked at for a count or a filter."""
+
+
+def _channels(settings: Settings) -> list[Json]:
+    """As a host would find them, by what is set and which files there are: for a look, no agent is loaded."""
+    from gateway.host.channels.registry import Registry
+
+    if not settings.agent.is_dir():
+        return []
+    made = {name for name in CHANNEL_NEEDS if (settings.agent / f"channels/{name}.py").exists()}
+    absent = NOT_YET - made
+    missing = {name: settings.missing(name) for name in CHANNEL_NEEDS.keys() - absent}
+    registry = Registry(missing=missing, absent=absent, unmade=missing.keys() - made)
+    rows = [registry.told(name) for name in registry.names]
+    return [{**row, "off": row["off"] or "gateway serve"} for row in rows]
 
 
 class LocalDesk:
@@ -75,9 +90,10 @@ class LocalDesk:
         running = await self._store.list_turns(state="running", limit=MOST)
         queued = await self._store.list_turns(state="queued", limit=MOST)
         dead = await self._store.ledger.deliveries(state="dead", limit=MOST)
+        channels = await asyncio.to_thread(_channels, self._settings)
         return {
             "ready": False,
-            "problems": ["no host is running"],
+            "problems": ["no host is running: gateway serve"],
             "draining": False,
             "running": len(running),
             "queued": len(queued),
@@ -87,7 +103,7 @@ class LocalDesk:
             "agents": [],
             # Looking on a state directory without a store is done on an empty one in memory.
             "store": self._store.dialect if self._store.capabilities.durable else "none yet",
-            "channels": [],
+            "channels": channels,
         }
 
     async def agents(self) -> list[JsonObject]:

@@ -52,6 +52,19 @@ class Registry:
         steps = [f"gateway add channel {name}"] if name in self.unmade else []
         return ", then ".join([*steps, *([f"set {settings}"] if settings else [])])
 
+    def told(self, name: str) -> JsonObject:
+        """How a channel stands, for who asks after the status."""
+        on = name in self.channels
+        return {
+            "name": name,
+            "on": on,
+            "available": name not in self.absent,
+            "missing": [*self.missing.get(name, ())],
+            "off": None if on else self.off(name) or None,
+            "problem": self.problem(name),
+            "standing": [*self.standing(name)],
+        }
+
     @property
     def names(self) -> list[str]:
         """All that there is something to say of."""

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 from aiohttp import web
 
 from gateway.engine.errors import GatewayError
-from gateway.engine.kinds import Json, JsonObject
+from gateway.engine.kinds import Json
 from gateway.host.api import Api
 from gateway.host.channels.hooks import serve
 from gateway.host.metrics import CONTENT_TYPE, seconds_since
@@ -69,7 +69,7 @@ async def status(call: Call) -> web.StreamResponse:
     held = await api.clerks.held(COUNTED) if api.clerks.here else []
     lag, troubles = (0.0, []) if api.schedules is None else await api.schedules.lag()
     failing = [f"schedule {name} fails: {why}" for name, why in troubles]
-    channels: list[Json] = [_channel(api, name) for name in api.registry.names]
+    channels: list[Json] = [api.registry.told(name) for name in api.registry.names]
     return json_response(
         {
             "ready": ready,
@@ -89,19 +89,6 @@ async def status(call: Call) -> web.StreamResponse:
             "started_at": api.started_at,
         }
     )
-
-
-def _channel(api: Api, name: str) -> JsonObject:
-    registry = api.registry
-    return {
-        "name": name,
-        "on": name in registry.channels,
-        "available": name not in registry.absent,
-        "missing": [*registry.missing.get(name, ())],
-        "off": None if name in registry.channels else registry.off(name) or None,
-        "problem": registry.problem(name),
-        "standing": [*registry.standing(name)],
-    }
 
 
 async def metrics(call: Call) -> web.StreamResponse:

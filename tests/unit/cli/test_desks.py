@@ -16,8 +16,10 @@ from gateway.cli.desk.choose import open_desk
 from gateway.cli.desk.client import Client, Stranger
 from gateway.cli.desk.remote import RemoteDesk
 from gateway.cli.problem import Problem
+from gateway.cli.told import objects_of, text_of
 from gateway.config import Settings
 from gateway.host.hostfile import HostFile, announce, find_host, make_cli_token
+from gateway.values import Secret
 from tests.unit.host.world import running
 
 
@@ -96,6 +98,31 @@ async def test_a_store_that_is_let_go_is_opened(tmp_path: Path) -> None:
         finally:
             os.close(lock)
     assert "no host running" in looking.result()
+
+
+async def test_without_a_host_a_look_says_what_would_turn_a_channel_on(tmp_path: Path) -> None:
+    folder = tmp_path / "agent" / "channels"
+    folder.mkdir(parents=True)
+    (folder / "slack.py").touch()
+    settings = replace(
+        settings_in(tmp_path),
+        agent=folder.parent,
+        slack_bot_token=Secret("xoxb-1"),
+        email_address="a@b.example",
+    )
+
+    async def off(settings: Settings) -> dict[str, str]:
+        async with open_desk(settings, "cli:robin", works=False) as desk:
+            told = objects_of((await desk.status())["channels"])
+        return {text_of(row["name"]): text_of(row["off"]) for row in told}
+
+    found = await off(settings)
+    assert found["slack"] == "set either SLACK_SIGNING_SECRET or SLACK_APP_TOKEN"
+    assert found["email"].startswith("gateway add channel email, then set either EMAIL_IMAP_URL")
+    assert found["crisp"] == "not in this release"
+    whole = replace(settings, slack_app_token=Secret("xapp-1"))
+    assert (await off(whole))["slack"] == "gateway serve"
+    assert await off(replace(settings, agent=tmp_path / "nowhere")) == {}
 
 
 def settings_in(state: Path) -> Settings:
