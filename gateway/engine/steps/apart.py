@@ -19,6 +19,34 @@ class _GivenUp(BaseException):
     """Raised in work that nobody waits for any more."""
 
 
+class _Breakable:
+    """Where a thread is broken off: inside, and nowhere else. Before and behind it the thread holds locks of
+    ``threading``, and once it has ended its number may be another one's."""
+
+    def __init__(self) -> None:
+        self._door = threading.Lock()
+        self._within: int | None = None
+        self._given_up = False
+
+    def __enter__(self) -> None:
+        with self._door:
+            if self._given_up:
+                raise _GivenUp
+            self._within = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        with self._door:
+            self._within = None
+
+    def break_off(self) -> None:
+        """A wait in C goes on, and costs nothing; a loop would take its share of the interpreter for ever."""
+        with self._door:
+            self._given_up = True
+            if self._within is not None:
+                thread, given_up = ctypes.c_ulong(self._within), ctypes.py_object(_GivenUp)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, given_up)
+
+
 async def apart(
     work: Callable[[], T],
     name: str,
@@ -39,34 +67,25 @@ async def apart(
         if not came.done():
             came.set_result((made, error))
 
+    inside = _Breakable()
+
     def run() -> None:
         made, failed = None, None
         try:
-            made = work()
+            with inside:
+                made = work()
         except BaseException as error:  # noqa: BLE001 - whoever waits says what became of it
             failed = error
         with suppress(RuntimeError):  # the process has stopped meanwhile
             loop.call_soon_threadsafe(tell, made, failed)
 
-    def main() -> None:
-        with suppress(_GivenUp):  # also where it comes when the work is just done
-            run()
-
-    thread = threading.Thread(target=main, name=name, daemon=True)
-    thread.start()
+    threading.Thread(target=run, name=name, daemon=True).start()
     try:
         made, failed = await came
     except asyncio.CancelledError:
         if gives_up:
-            _break_off(thread)
+            inside.break_off()
         raise
     if failed is not None:
         raise failed
     return cast("T", made)
-
-
-def _break_off(thread: threading.Thread) -> None:
-    """A wait in C goes on, and costs nothing; a loop would take its share of the interpreter for ever."""
-    if thread.ident is not None and thread.is_alive():
-        given_up = ctypes.py_object(_GivenUp)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), given_up)
