@@ -52,10 +52,17 @@ async def asked(seed: SeedFunction, at: datetime, services: object) -> str | Non
 
 async def _apart(seed: SeedFunction, call: Callable[[], object]) -> object:
     """Beside all else, since it may take its time."""
+    back = False
+
+    def ended() -> None:
+        nonlocal back
+        back = True
+        _hanging.discard(id(seed))
+
     try:
-        return await apart(call, "gateway-seed", ended=lambda: _hanging.discard(id(seed)))
+        return await apart(call, "gateway-seed", ended=ended)
     except asyncio.CancelledError:
-        if _cancelled():
+        if not back:
             _hanging.add(id(seed))
         raise
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 
@@ -81,3 +81,25 @@ async def test_one_that_hangs_is_left_alone_until_it_comes_back(
         await until(lambda: threading.active_count() == threads)
         monkeypatch.undo()
         assert await tick(here, 4) == ("fired", "")
+
+
+async def test_one_that_comes_back_as_it_is_given_up_hangs_no_more() -> None:
+    loop, at = asyncio.get_running_loop(), datetime(2026, 1, 1, tzinfo=UTC)
+    given_up: list[threading.Thread] = []
+
+    def seed(*, at: datetime, services: object) -> str:
+        if not given_up:
+            given_up.append(threading.current_thread())
+            loop.call_soon_threadsafe(give_up)
+        return "good morning"
+
+    def give_up() -> None:
+        while given_up[0].is_alive():
+            pass
+        # Behind what the thread came with, and before anybody looks at it.
+        loop.call_soon(asking.cancel)
+
+    asking = loop.create_task(seeding.asked(seed, at, None))
+    await asyncio.wait([asking])
+    assert asking.cancelled()
+    assert await seeding.asked(seed, at, None) == "good morning"
