@@ -326,7 +326,7 @@ class Actor:
         finally:
             if self.attempt is attempt:
                 self.attempt = None
-            attempt.progressed.set()
+            attempt.left()
         self._conflicts = 0
         self._warm = Warm(begun.fence.epoch, begun.generation, attempt.transcript)
         record = attempt.record

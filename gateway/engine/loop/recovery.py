@@ -147,7 +147,8 @@ async def _overrule(runtime: Keeper, actor: Actor, attempt: Attempt) -> None:
         await actor.overrule()
     except StoreUnavailableError as error:
         runtime.store_failed(error)
-        attempt.overruled = False  # the next tick tries again
+        if attempt.driven:  # the next tick tries again
+            actor.attempt, attempt.overruled = attempt, False
 
 
 async def _obey_cancels(runtime: Keeper) -> None:

@@ -137,6 +137,15 @@ class Attempt:
     def adopt(self, task: asyncio.Task[object] | None) -> None:
         self._task = task
 
+    def left(self) -> None:
+        """Nothing drives it any more."""
+        self._task = None
+        self.progressed.set()
+
+    @property
+    def driven(self) -> bool:
+        return self._task is not None
+
     def stop(self, why: TurnStopped, *, patient: bool = False) -> None:
         """Ask the loop to stop at its next boundary; at once if it waits on the model, unless
         ``patient``."""

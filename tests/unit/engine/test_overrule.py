@@ -17,6 +17,7 @@ from gateway.engine.tool import tool
 from gateway.models.scripted import ScriptedModel
 from gateway.sinks.local import LocalSink
 from gateway.stores import open_store
+from tests.conformance.engine.kit import Ground
 
 
 @tool
@@ -28,8 +29,11 @@ async def slow(ctx: ToolContext) -> str:
     return "late"
 
 
-@pytest.mark.parametrize("outage", [False, True])
-async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace(outage: bool) -> None:
+@pytest.mark.parametrize("outage", [None, "begin", "after begin", "tool:1:call_1_0"])
+async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace(
+    outage: str | None,
+) -> None:
+    """``outage``: the write at which the store is away."""
     began, release = asyncio.Event(), asyncio.Event()
 
     def reply(request: ModelRequest) -> ModelReply:
@@ -39,7 +43,7 @@ async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace(outag
     agent = AgentDef(
         name="june", model=ScriptedModel(reply), tools={"slow": slow}, services=(began, release)
     )
-    store = open_store("memory://")
+    store = Ground(open_store("memory://"))
     await store.open()
     limits = Limits(cancel_grace=0.05)
     async with Runtime({"june": agent}, store, LocalSink(), limits=limits) as runtime:
@@ -47,11 +51,14 @@ async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace(outag
         await session.start(TurnInput(message="go", turn_id="stuck"))
         async with asyncio.timeout(10):
             await began.wait()
+            hold = None if outage is None else store.hold(outage)
             await session.cancel("stuck")
-            if outage:  # when the grace is over
-                await store.close()
-                await asyncio.sleep(3 * TICK)
-                await store.open()
+            if hold is not None:
+                await hold.wait()
+                store.down = True
+                hold.go()
+                await asyncio.sleep(2 * TICK)
+                store.down = False
             assert (await session.result("stuck")).status == "cancelled"
         owed = [result for message in await session.transcript() for result in message.results]
         assert "outcome unknown" in str(owed[0].output)
