@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from typing import cast
 
 from gateway.engine import events as ev
@@ -148,7 +149,7 @@ async def _ask(attempt: Attempt) -> ModelReply:
     reply: ModelReply | None = None
     meter: Meter | None = None
     try:
-        with attempt.interruptible():
+        with _no_cancel_from_within(), attempt.interruptible():
             try:
                 async for item in stream:
                     if isinstance(item, ModelReply):
@@ -165,15 +166,21 @@ async def _ask(attempt: Attempt) -> ModelReply:
                 await stream.aclose()
         if reply is None:
             raise ModelUnavailableError("the model's stream ended without a reply")
-    except asyncio.CancelledError as error:
-        if (task := asyncio.current_task()) is None or task.cancelling():
-            raise
-        # Nobody asked for it. Passed on, it would end the driver and leave the turn to the sweep.
-        raise ModelUnavailableError("the model's call was cancelled from within") from error
     except (ModelError, TurnStopped) as why:
         await bill_lost(attempt, _spent(why, reply, meter))
         raise
     return reply
+
+
+@contextmanager
+def _no_cancel_from_within() -> Generator[None]:
+    """One that nobody asked for, passed on, would end the driver and leave the turn to the sweep."""
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        if (task := asyncio.current_task()) is None or task.cancelling():
+            raise
+        raise ModelUnavailableError("the model's call was cancelled from within") from error
 
 
 def _spent(

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from gateway.engine import events as ev
 from gateway.engine.errors import ModelError, ModelUnavailableError
+from gateway.engine.limits import Limits
 from gateway.engine.messages import Text
 from gateway.engine.model import Meter, ModelDelta, ModelReply, ModelRequest, TextDelta, Usage
 from gateway.models.scripted import ScriptedModel
@@ -119,6 +120,20 @@ class TestBilling:
         else:
             hands.forward(301)
         assert (await soon(session.result("t1"))).status in {"cancelled", "timed_out"}
+        assert await billed(bench) == bill(1, (10, 2), "0.001")
+
+    async def test_so_is_one_that_was_cancelled_from_within(self, bench: Bench) -> None:
+        class Ending(ScriptedModel):
+            @override
+            async def stream(
+                self, request: ModelRequest
+            ) -> AsyncGenerator[ModelDelta | ModelReply]:
+                yield Meter(lambda: CUT)
+                raise asyncio.CancelledError
+
+        limits = Limits(model_retry_for=0.01)
+        await bench.start(june(model=Ending(lambda _: say(""))), limits=limits)
+        assert (await run(bench.session(), turn_id="t1")).status == "failed"
         assert await billed(bench) == bill(1, (10, 2), "0.001")
 
     async def test_a_reply_that_a_stop_overtook_is_paid_in_full(self, bench: Bench) -> None:
