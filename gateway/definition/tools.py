@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from gateway.definition.modules import Package
 from gateway.definition.problems import Findings
@@ -162,10 +163,15 @@ def _lives_beside(tool: Tool, path: Path) -> bool:
 
 
 def _file(tool: Tool) -> str | None:
-    code = getattr(tool.run, "__code__", None)
-    return None if code is None else str(code.co_filename)
+    code = _code(tool)
+    return None if code is None else code.co_filename
 
 
 def _line(tool: Tool) -> int | None:
-    code = getattr(tool.run, "__code__", None)
-    return None if code is None else int(code.co_firstlineno)
+    code = _code(tool)
+    return None if code is None else code.co_firstlineno
+
+
+def _code(tool: Tool) -> CodeType | None:
+    """What the author wrote, whichever file's decorators are around it."""
+    return getattr(inspect.unwrap(tool.run), "__code__", None)

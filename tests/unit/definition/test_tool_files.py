@@ -36,6 +36,21 @@ def test_a_tool_that_only_calls_another_one_isnt_that_one(tmp_path: Path) -> Non
     assert problem.message == "defines no tool"
 
 
+def test_a_decorator_of_the_file_beside_takes_no_tool_away(tmp_path: Path) -> None:
+    cancel = (
+        "import functools\nfrom gateway import tool\n\ndef audited(function):\n"
+        "    @functools.wraps(function)\n    async def run():\n        return await function()\n"
+        "    return run\n\n@tool\n@audited\nasync def cancel() -> None:\n    'Cancel.'\n"
+    )
+    refund = (
+        "from gateway import tool\nfrom .cancel import audited, cancel\n\n"
+        "@tool\n@audited\nasync def refund() -> None:\n    'Refund.'\n    await cancel.run()\n"
+    )
+    files = {"tools/cancel.py": cancel, "tools/refund.py": refund}
+    tools = load_agent(write(tmp_path, files), env={}).definition.tools
+    assert tools["refund"].description == "Refund."
+
+
 @pytest.mark.parametrize("terms", [1500, 20_000])
 def test_code_without_end_is_no_crash(terms: int, tmp_path: Path) -> None:
     body = f"    return {' + '.join(['1'] * terms)}\n"
