@@ -117,7 +117,7 @@ async def test_without_a_host_a_look_says_what_would_turn_a_channel_on(tmp_path:
         return {text_of(row["name"]): text_of(row["off"]) for row in told}
 
     found = await off(settings)
-    assert found["slack"] == "set either SLACK_SIGNING_SECRET or SLACK_APP_TOKEN"
+    assert found["slack"] == "set SLACK_SIGNING_SECRET or SLACK_APP_TOKEN"
     assert found["email"].startswith("gateway add channel email, then set either EMAIL_IMAP_URL")
     assert found["crisp"] == "not in this release"
     whole = replace(settings, slack_app_token=Secret("xapp-1"))
