@@ -90,11 +90,9 @@ def finished(doc: Doc, view: TurnView) -> Doc:
 
 
 def _sayable(text: str, committed: int) -> int:
-    """Before the last word, unless a blank ended it or it is longer than anybody's. What is sent after it
-    should begin with a letter: a blank where two chunks meet, Slack may drop."""
+    """Before the last word, unless it is longer than anybody's. What is sent after it should begin with a
+    letter: a blank where two chunks meet, Slack may drop, and more of them may follow the one that is there."""
     end = len(text.rstrip())
-    if text[end:] == " " and end > committed:
-        return len(text)
     start = max(committed, end - LONGEST_WORD)
     for at in range(end - 1, start, -1):
         if text[at - 1].isspace():

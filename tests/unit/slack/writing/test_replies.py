@@ -122,14 +122,20 @@ CODE = """Try this:
 ```py
 def found(order):
     if order:
-        return 1
-    return 0
+        return 1    # yes
+    return   0\x20
+    # it isn't
 ```
 
-- one
+| id   | it  |
+| ---  | --- |
+| 7    | ok  |
+
+-  one
   - two
 
-That is all."""
+First \x20
+second, and that is all."""
 
 
 @pytest.mark.parametrize("size", [1, 3, 9, 12])
@@ -137,7 +143,8 @@ That is all."""
 async def test_no_blank_stands_where_two_pieces_meet(
     slack: Slack, time: FastTime, size: int, every: float
 ) -> None:
-    """Slack may drop it there, and a program's indentation with it."""
+    """Slack may drop it there, and a program's indentation with it. Nor is anything put there, which would be
+    copied with the program."""
     await told([say(CODE, every=every, size=size), End()], slack, time)
     assert slack.said == CODE
     pieces = [
