@@ -14,14 +14,18 @@ from typing import Final
 
 _FAR: Final = 900.0
 """Pixels: as wide as a page. What is moved by that isn't on it any more."""
+_BACK: Final = -0.8 * _FAR
+"""A sum that leads so far back leaves an edge at most."""
 _SLIVER: Final = 0.002
-"""The part of a box that is too little to read anything in."""
+_SPECK: Final = 0.0001
+"""What is too little of a box to read anything in, and of one as large as a page, which lengths are parts of."""
 _BLURRED: Final = 8.0
 _LONGEST: Final = 4_000
 
 _ONE: Final = ("px", "pt", "pc", "cm", "mm", "q", "in", "em", "rem", "ex", "ch", "")
 _MANY: Final = (1, 4 / 3, 16, 37.8, 3.78, 0.945, 96, 16, 16, 8, 8, 1)
 _OF_THE_PAGE: Final = ("vw", "vh", "vmin", "vmax", "svw", "svh", "lvw", "lvh", "dvw", "dvh")
+_OF_ALL: Final = ("%", *_OF_THE_PAGE)
 _PIXELS: Final[Mapping[str, float]] = {
     **dict(zip(_ONE, _MANY, strict=True)),
     **dict.fromkeys(_OF_THE_PAGE, _FAR / 100),
@@ -31,17 +35,14 @@ _NUMBER: Final = re.compile(
     r"([+-]?(?:\d{1,12}+(?:\.\d{0,12}+)?+|\.\d{1,12}+)(?:e[+-]?\d{1,2}+)?+)(%|[a-z]*+)"
 )
 _CALL: Final = re.compile(r"([a-z0-9-]++)\(((?:[^()]++|\([^()]*+\))*+)\)")
-_MOVES: Final = frozenset({"translate", "translatex", "translatey", "translatez", "translate3d"})
+_SIGN: Final = re.compile(r"([+-])\s++")
+_MOVES: Final = frozenset({"translate", "translatex", "translatey", "translate3d"})
 _SCALES: Final = frozenset({"scale", "scalex", "scaley", "scale3d"})
 _TURNS: Final = frozenset({"rotatex", "rotatey", "skew", "skewx", "skewy"})
 _DIRECTIONS: Final = frozenset({"to", "from", "at", "in", "circle", "ellipse", "closest-side"})
-_ALWAYS: Final = (
-    "text-indent",
-    "margin-left",
-    "margin-top",
-    "margin-inline-start",
-    "letter-spacing",
-)
+_MARGINS: Final = ("margin-left", "margin-inline-start")
+_ALWAYS: Final = ("text-indent", *_MARGINS, "margin-top", "letter-spacing")
+_UPRIGHT: Final = ("margin-top", "top", "bottom", "inset-block", "translatey")
 _PLACED: Final = ("left", "top", "right", "bottom", "inset", "inset-inline", "inset-block")
 
 Said = Mapping[str, str]
@@ -63,18 +64,29 @@ def fraction(value: str) -> float:
 
 def away(said: Said) -> bool:
     """It is moved off the page."""
+    if margin := said.get("margin", "").split():
+        # The same on both sides makes it wider, for a ground from edge to edge.
+        said = {"margin-top": margin[0], "margin-left": "".join(margin[3:4]), **said}
     moved = said.get("position") in {"absolute", "fixed", "relative", "sticky"}
+    # Beside others its own width leads back over them, as a column or words on a picture.
+    beside = said.get("float", "none") != "none" or said.get("display", "").startswith("inline")
+    own = _UPRIGHT + (_MARGINS if beside else ())
     for name in (*_ALWAYS, *(_PLACED if moved else ())):
         value = said.get(name, "")
         # To the right and below a page goes on, but for what is held away from its right side.
-        if ("-" in value or name == "right") and _far(value):
+        if ("-" in value or name == "right") and _far(value, 100.0 if name in own else _FAR):
             return True
-    if _far(said.get("translate", "")):
+    aside, _, upright = said.get("translate", "").partition(" ")
+    if _far(aside) or _far(upright, 100.0):
         return True
     for name, given in _calls(said.get("transform", "")):
-        # Of its height nobody knows; it isn't a page's.
-        if name in _MOVES and _far(given, 100.0 if name == "translatey" else _FAR):
-            return True
+        if name in _MOVES:
+            aside, _, upright = given.partition(",")
+            if name == "translate3d":  # nearer to the reader it is still on the page
+                upright = upright.rpartition(",")[0]
+            # Of its height nobody knows; it isn't a page's.
+            if _far(aside, 100.0 if name in own else _FAR) or _far(upright, 100.0):
+                return True
         if name.startswith("matrix") and _far(
             " ".join(_words(given)[4 if name == "matrix" else 12 :])
         ):
@@ -99,8 +111,10 @@ def scaled(said: Said) -> float:
             by *= _edge(words[3])
         elif name.startswith("matrix") and len(words) in {6, 16}:
             by *= _matrix([fraction(each) for each in words])
-    axis, *angle = (*_words(said.get("rotate", "")), "")
-    return by * (_edge(angle[0]) if axis in {"x", "y"} and angle[0] else 1.0)
+    words = _words(said.get("rotate", ""))
+    if {"x", "y"} & set(words) or (len(words) == 4 and fraction(words[2]) == 0):
+        by *= min(_edge(words[0]), _edge(words[-1]))
+    return by
 
 
 def cut(said: Said) -> bool:
@@ -117,7 +131,7 @@ def cut(said: Said) -> bool:
                 return True
     for name, given in _calls(said.get("clip-path", "")):
         left = _LEFT.get(name)
-        if left is not None and left(given) < _SLIVER:
+        if left is not None and left(given) < (_SPECK if _measured(given) else _SLIVER):
             return True
     return _masked(said)
 
@@ -146,7 +160,7 @@ def _inset(given: str) -> float:
 
 def _round(given: str) -> float:
     radius, _, middle = given.partition(" at ")
-    sizes = [_share(each) for each in _words(radius)] or [1.0]
+    sizes = [_share(each, 0.5) for each in _words(radius)] or [1.0]
     outside = [abs(_share(each, 0.5) - 0.5) - 0.5 for each in _words(middle)]
     return 0.0 if any(each >= max(sizes) for each in outside) else _area(sizes[0], sizes[-1])
 
@@ -195,6 +209,11 @@ _LEFT: Final[Mapping[str, Callable[[str], float]]] = {
     "xywh": _xywh,
 }
 """Of each shape, the part of the box that it leaves."""
+
+
+def _measured(given: str) -> bool:
+    """In lengths, and not as parts of the box alone."""
+    return any(match[2] not in {"", "%"} for match in _NUMBER.finditer(given.partition("round")[0]))
 
 
 def _area(high: float, wide: float) -> float:
@@ -252,9 +271,16 @@ def _words(value: str) -> list[str]:
 
 
 def _far(value: str, of: float = _FAR) -> bool:
-    """Any length in it, also in a sum, is as long as a page."""
-    found = _NUMBER.finditer(value[:_LONGEST])
-    return any(abs(pixels(match[0], of)) >= _FAR for match in found)
+    """A length in it is as long as a page. Parts of the page may make up for each other in a sum."""
+    value = _SIGN.sub(r"\1", value[:_LONGEST])
+    single = [match[0] for match in _NUMBER.finditer(_CALL.sub(" ", value))]
+    for _, given in _calls(value):
+        terms = [match[0] for match in _NUMBER.finditer(given) if match[2]]
+        single += [each for each in terms if not each.endswith(_OF_ALL)]
+        left = sum(pixels(each, of) for each in terms)
+        if left >= _FAR or left <= _BACK:
+            return True
+    return any(abs(pixels(each, of)) >= _FAR for each in single)
 
 
 def _edge(angle: str) -> float:

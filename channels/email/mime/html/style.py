@@ -33,6 +33,7 @@ _ALIKE: Final = 8
 _FAINT: Final = 0.1
 _MOST_RULES: Final = 2_000
 _COLOURS: Final = ("color", "background", "background-color")
+_AS_IT_IS: Final = frozenset({"currentcolor", "inherit", "unset"})
 _PREFIX: Final = re.compile(r"^-(?:webkit|moz|ms|o)-")
 
 
@@ -182,24 +183,29 @@ def _size(font: str) -> str:
 def _coloured(above: Look, attributes: dict[str, str], said: Declared, *, sure: bool) -> Look:
     if not sure:
         return above if above.colour is None else replace(above, colour=None)
-    colour, ground = above.colour, above.ground
+    colour, ground = above.colour, _ground(above.ground, attributes, said)
     if "color" in attributes:
         colour = _colour(attributes["color"])
+    for name in ("color", "text-fill-color"):
+        value = said.get(name, "inherit")
+        if value not in _AS_IT_IS:
+            colour = ground if shape.clear(value) else _colour(value)
+    if said.get("background-clip") == "text":
+        ground = above.ground  # its own is seen through the letters only
+    if colour is above.colour and ground is above.ground:
+        return above
+    return replace(above, colour=colour, ground=ground)
+
+
+def _ground(ground: Colour | None, attributes: dict[str, str], said: Declared) -> Colour | None:
     if "bgcolor" in attributes:
         ground = _colour(attributes["bgcolor"])
-    if "background" in attributes or "url(" in said.get("background-image", ""):
+    if "background" in attributes or "(" in said.get("background-image", ""):
         ground = None
     for name in ("background", "background-color"):
         if name in said and said[name] not in {"transparent", "none", "inherit", "initial", ""}:
             ground = _colour(said[name])
-    if "color" in said and said["color"] != "inherit":
-        colour = ground if shape.clear(said["color"]) else _colour(said["color"])
-    if "text-fill-color" in said:
-        fill = said["text-fill-color"]
-        colour = ground if shape.clear(fill) else _colour(fill)
-    if colour is above.colour and ground is above.ground:
-        return above
-    return replace(above, colour=colour, ground=ground)
+    return ground
 
 
 def _colour(value: str) -> Colour | None:
