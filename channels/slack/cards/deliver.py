@@ -18,6 +18,7 @@ from channels.contract import SETTLING, NotSent, RetryLater, SentOrNot, Undelive
 from channels.protocol import Card, ChannelContext, Journal
 from channels.slack.calls import (
     CALL_SECONDS,
+    FOR_GOOD,
     Ambiguous,
     NotNow,
     Ok,
@@ -156,8 +157,10 @@ class _Work:
         """Take a card away that can't be changed. One that can't be taken away either is left alone."""
         args: JsonObject = {"channel": at.channel, "ts": stamp(part)}
         outcome = await self._call(at.installation, "chat.delete", args, "")
-        if isinstance(outcome, NotNow):
-            raise self.later(outcome.after, outcome.why)
+        if isinstance(outcome, NotNow) or (
+            isinstance(outcome, Refused) and outcome.code in FOR_GOOD
+        ):
+            self._done(outcome, at)
         await self._journal.record(replace(part, state="gone"))
 
     def _render(self, installation: str) -> Rendered:

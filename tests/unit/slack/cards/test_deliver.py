@@ -223,6 +223,26 @@ async def test_where_it_cant_be_changed_another_takes_its_place(code: str, lost:
         )
 
 
+async def test_a_card_is_taken_away_once_the_app_is_let_in_again() -> None:
+    async with stage() as s:
+        await asked(s)
+        await s.deliver()
+        (before,) = s.cards()
+        pending = await s.session.pending()
+        assert pending is not None
+        await s.answer(pending, True, s.play.ada)
+        await s.mark()
+        faults = s.play.slack.faults
+        faults.add(Fault("not_ok", "chat.update", count=None, error="edit_window_closed"))
+        faults.add(Fault("not_ok", "chat.delete", error="token_revoked"))
+        with pytest.raises(Undeliverable, match="revoked"):
+            await s.deliver()
+        await s.deliver()
+        (card,) = s.cards()
+        assert card.ts != before.ts
+        assert card.buttons == []
+
+
 async def test_a_routed_card_goes_to_its_channel_in_the_turns_workspace() -> None:
     async with stage() as s:
         request = await s.park(event={"type": "message", "installation": s.team})
