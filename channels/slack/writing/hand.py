@@ -38,7 +38,7 @@ UNKNOWN_AGAIN = 30.0
 STATUS_TRIES = 3
 """Then a thread goes on without its status: a card may be next in the same lane."""
 LAST_TRIES = 8
-"""Of the status that ends a turn: what may be next is a turn that sets its own, and else nothing ever does."""
+"""Of the status that ends a turn: no card waits behind it, and nothing else says that the work is over."""
 
 
 class Hand:

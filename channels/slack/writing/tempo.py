@@ -76,7 +76,7 @@ class Tempo:
     unnamed: bool = False
     """A status was refused that would have named its session."""
     shut: bool = False
-    """A status was refused for what nothing gets through."""
+    """A status was refused for a reason that nothing gets past."""
 
     def since(self, part: int, every: int) -> Millis:
         """The next moment for a part that is touched only so often."""
