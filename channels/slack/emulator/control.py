@@ -97,6 +97,11 @@ async def channel(slack: Scene, args: Args) -> JsonObject:
     return {"id": home.invite(made, members).id}
 
 
+async def share(slack: Scene, args: Args) -> JsonObject:
+    found = slack.world.channels[args.need("channel")]
+    return {"id": slack.workspace(args.need("workspace")).share(found).id}
+
+
 async def app(slack: Scene, args: Args) -> JsonObject:
     """Make or change an app, and hand its secrets out."""
     found = slack.app(args.text("name") or None)
@@ -270,7 +275,7 @@ VERBS: Mapping[str, Verb] = {
     verb.__name__: verb
     for verb in (
         *(advance, app, channel, click, close, command, delete, edit, fault, install, open_home),
-        *(person, repair, say, shortcut, stop, submit, unfurl, uninstall, workspace),
+        *(person, repair, say, share, shortcut, stop, submit, unfurl, uninstall, workspace),
     )
 }
 LOOKS: Mapping[str, Verb] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from channels.slack.emulator.cast.people import Person, user_id
-from channels.slack.emulator.cast.screen import Stage
+from channels.slack.emulator.cast.screen import Impossible, Stage
 from channels.slack.emulator.world import tenancy
 from channels.slack.emulator.world.base import World
 from channels.slack.emulator.world.state import App, Channel, ChannelKind, Install, Team, User
@@ -53,6 +53,14 @@ class Workspace:
     def invite(self, channel: Channel, members: Collection[Member]) -> Channel:
         channel.members |= {user_id(member) for member in members}
         tenancy.mark_shared(self.world, channel)
+        return channel
+
+    def share(self, channel: Channel) -> Channel:
+        """Offer a private channel to another company, which changes its id for good; who is invited
+        then may be anybody."""
+        if channel.kind != "group":
+            raise Impossible(f"{channel.name} isn't private, and keeps its id")
+        tenancy.share(self.world, channel)
         return channel
 
     def direct(self, *members: Member) -> Channel:

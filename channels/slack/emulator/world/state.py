@@ -21,7 +21,7 @@ BOT_SCOPES = (
 BOT_EVENTS = (
     *("app_mention", "message.channels", "message.groups", "message.im", "message.mpim"),
     *("app_home_opened", "app_context_changed", "agent_session_stopped"),
-    *("agent_session_title_changed", "app_uninstalled", "tokens_revoked"),
+    *("agent_session_title_changed", "app_uninstalled", "channel_id_changed", "tokens_revoked"),
 )
 
 

@@ -11,12 +11,15 @@ from collections.abc import Collection
 from channels.slack.emulator.wire import Refused
 from channels.slack.emulator.world.base import Happening, World
 from channels.slack.emulator.world.state import (
+    AgentSession,
     App,
     Channel,
     ChannelKind,
     Enterprise,
     Grant,
     Install,
+    Message,
+    ResponseUrl,
     Team,
     Token,
     User,
@@ -75,6 +78,41 @@ def mark_shared(world: World, channel: Channel) -> None:
         user = world.users[member]
         if user.team != channel.team and not (mine and user.enterprise == mine):
             channel.shared.add(user.team)
+
+
+def share(world: World, channel: Channel) -> None:
+    """Offer a private channel to another company: from now on it has another id, and the old one is
+    nobody's. What was written in it keeps its timestamps.
+
+    Source: Slack docs "channel_id_changed event"."""
+    old, new = channel.id, world.new_id("C")
+    channel.id = new
+    world.channels[new] = world.channels.pop(old)
+    world.messages[new] = world.messages.pop(old)
+    there: list[Message | AgentSession | ResponseUrl] = [
+        *world.messages[new].values(),
+        *world.ephemerals,
+        *world.sessions.values(),
+        *world.response_urls.values(),
+    ]
+    for one in there:
+        if one.channel == old:
+            one.channel = new
+    world.sessions = {(one.app, one.channel, one.thread): one for one in world.sessions.values()}
+    world.statuses = {
+        (new if where == old else where, thread): said
+        for (where, thread), said in world.statuses.items()
+    }
+    for file in world.files.values():
+        if old in file.shares:
+            file.shares[new] = file.shares.pop(old)
+    event: JsonObject = {
+        "type": "channel_id_changed",
+        "old_channel_id": old,
+        "new_channel_id": new,
+        "event_ts": world.new_ts(),
+    }
+    world.tell(Happening(event=event, channel=new))
 
 
 def direct(world: World, team: Team, members: Collection[str]) -> Channel:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from channels.slack.emulator import Limits
+from channels.slack.emulator.cast.screen import Impossible
 from tests.unit.emulator.stage import Play, playing
 
 
@@ -73,6 +74,21 @@ async def test_a_bot_reads_only_where_it_is(play: Play) -> None:
     assert await play.refused("conversations.history", channel=secret.id) == "channel_not_found"
     info = await play.call("conversations.info", channel=random.id)
     assert (info["channel"]["is_member"], info["channel"]["is_private"]) == (False, False)
+
+
+async def test_sharing_a_private_channel_gives_it_another_id_and_the_old_one_is_nobodys(
+    play: Play,
+) -> None:
+    secret = play.acme.channel("secret", [play.ada, play.june], private=True)
+    root = await play.ada.say(secret, "hello")
+    old, known = secret.id, {"ts": root.ts}
+    play.acme.share(secret)
+    for method in ("conversations.info", "conversations.history", "chat.postMessage"):
+        assert await play.refused(method, channel=old, text="x") == "channel_not_found"
+    got = await play.call("conversations.replies", channel=secret.id, **known)
+    assert [one["text"] for one in got["messages"]] == ["hello"]
+    with pytest.raises(Impossible, match="private"):
+        play.acme.share(play.support)
 
 
 async def test_lists_know_kinds_members_and_archives(play: Play) -> None:
