@@ -29,6 +29,8 @@ from gateway.engine.struct import struct
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
+    from channels.slack.installs.renames import Renames
+
 __all__ = [
     "QUIET",
     "Fetched",
@@ -216,6 +218,7 @@ class SlackWeb:
     """``SlackApi`` over the network."""
 
     def __init__(self, tokens: Tokens, api_url: str, *, waits: Waits) -> None:
+        self.renames: Renames | None = None
         self._tokens = tokens
         self._api_url = api_url
         self._waits = waits
@@ -250,10 +253,12 @@ class SlackWeb:
         token = await self._token(installation)
         if not isinstance(token, str):
             return token
-        found = await self.call_with(token, method, args)
+        names = self.renames
+        sent = args if names is None else names.today(installation, args)
+        found = await self.call_with(token, method, sent)
         if isinstance(found, Refused) and found.code == "token_expired":
             return await self._renew(installation, token) or found
-        return found
+        return found if names is None else await names.again(installation, args, found)
 
     async def call_with(self, token: str, method: str, args: JsonObject) -> Outcome:
         """The same with a token that belongs to no installation, or not yet."""

@@ -74,8 +74,9 @@ FOR_GOOD = {
 }
 """Refusals that only a new installation mends."""
 
+NO_CHANNEL = "channel_not_found"
 OF_THE_PLACE = {
-    "channel_not_found": "the channel is gone, or the app can't see it",
+    NO_CHANNEL: "the channel is gone, or the app can't see it",
     "is_archived": "the channel is archived",
     "not_in_channel": "the app is not a member of the channel",
     "missing_scope": "the app lacks a permission",
@@ -96,6 +97,11 @@ def revives(installation: str) -> str:
     return f"installation:{installation}"
 
 
+def reopens(installation: str, channel: str) -> str:
+    """What those wait for that died because there is no channel of this id (any more)."""
+    return f"channel:{installation}:{channel}"
+
+
 def dead(refused: Refused, installation: str, channel: str) -> Undeliverable | None:
     """The dead letter that a refusal makes, or ``None`` if another way of saying it may still work."""
     code = refused.code
@@ -111,5 +117,7 @@ def dead(refused: Refused, installation: str, channel: str) -> Undeliverable | N
     more = f": {needed}" if code == "missing_scope" and isinstance(needed, str) else ""
     where = f" ({channel})" if channel else ""
     return Undeliverable(
-        code, f"{OF_THE_PLACE[code]}{more}{where}; mend that and retry the delivery"
+        code,
+        f"{OF_THE_PLACE[code]}{more}{where}; mend that and retry the delivery",
+        revive_on=reopens(installation, channel) if code == NO_CHANNEL and channel else None,
     )

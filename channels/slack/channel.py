@@ -18,6 +18,7 @@ from channels.slack.calls import Ambiguous, NotNow, Refused
 from channels.slack.cards import actions, words
 from channels.slack.deliver import deliver, reconcile
 from channels.slack.ingress import Ingress
+from channels.slack.installs.renames import Renames
 from channels.slack.installs.tokens import Tokens
 from channels.slack.oauth import oauth_routes
 from channels.slack.parsing.envelope import slack_id, text
@@ -61,6 +62,7 @@ class _Running:
     people: People
     preparer: SlackPreparer
     called: Called
+    renames: Renames
 
 
 class SlackChannel:
@@ -95,8 +97,8 @@ class SlackChannel:
     async def start(self, ctx: ChannelContext) -> None:
         """Slack may be away: what it doesn't answer in time is asked in the background, and what it
         sends is kept meanwhile, from the first moment on."""
-        self.ingress.begin(ctx)
         running = self._running or self._made(ctx)
+        self.ingress.begin(ctx, running.renames)
         async with asyncio.TaskGroup() as group:
             group.create_task(running.api.open())
             if not self._tokens.started:
@@ -110,11 +112,15 @@ class SlackChannel:
             self._tasks.run(self.socket.run(), "slack-socket")
 
     def _made(self, ctx: ChannelContext) -> _Running:
+        renames = Renames(ctx)
         api = SlackWeb(self._tokens, self._settings.api_url, waits=ctx.waits)
+        api.renames = renames
         people = People(api, self._tokens, ctx.waits)
         preparer = SlackPreparer(api, people, self._tokens)
         called = Called(api, people, self._tokens, ctx.waits, self._tasks)
-        return _Running(ctx=ctx, api=api, people=people, preparer=preparer, called=called)
+        return _Running(
+            ctx=ctx, api=api, people=people, preparer=preparer, called=called, renames=renames
+        )
 
     async def stop(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -162,6 +168,7 @@ class SlackChannel:
     async def deliver(self, events: TurnStream, delivery: Delivery, ctx: ChannelContext) -> None:
         running = await self._soon(ctx)
         delivery = await placed(delivery, ctx, self._tokens.only)
+        delivery = running.renames.addressed(delivery)
         await deliver(events, delivery, ctx, running.api, self._options)
 
     async def deliver_resume(
@@ -172,6 +179,7 @@ class SlackChannel:
     async def reconcile(self, delivery: Delivery) -> SentOrNot:
         running = await self._started()
         delivery = await placed(delivery, running.ctx, self._tokens.only)
+        delivery = running.renames.addressed(delivery)
         return await reconcile(delivery, running.api, running.ctx.ledger)
 
     # -- before a turn ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ submitted form is closed by an empty 200, and kept open with remarks by ``respon
 by ``block_id``. ``url_verification`` wants its challenge back.
 
 Between bytes and 200 no call to Slack is made, and nothing of the agent's is run: one look for the
-installation, for a form one at its request, then the commit.
+installation, one for channels of it that changed their ids, for a form one at its request, then the commit.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from collections.abc import Callable, Mapping, Sequence
 from channels.contract import MISSING, Answer, HookReply, HookRequest, Ignored, Parsed, Route
 from channels.protocol import ChannelContext
 from channels.slack.approve import FormErrors, completed
+from channels.slack.installs.renames import Renames
 from channels.slack.parse import UNKNOWN, Envelope, Handshake, parse, read, read_socket
 from channels.slack.parsing.identity import Homes
+from channels.slack.parsing.lifecycle import RENAMED, renaming
 from channels.slack.policy import SlackRules
 from channels.slack.verify import MAX_BODY, Refused, check
 from gateway.engine.errors import StoreUnavailableError
 from gateway.engine.kinds import JsonObject, Millis
+from gateway.engine.struct import replace
 from gateway.values import Secret
 
 __all__ = ["Ingress"]
@@ -99,6 +102,7 @@ class Ingress:
         self._rules = rules
         self._homes = homes
         self._ctx: ChannelContext | None = None
+        self._renames: Renames | None = None
 
     @property
     def refused(self) -> Counter[str]:
@@ -109,8 +113,9 @@ class Ingress:
         """Why Slack may not get through to us, while nothing that it signed has come since."""
         return self.refusals.problem
 
-    def begin(self, ctx: ChannelContext) -> None:
+    def begin(self, ctx: ChannelContext, renames: Renames | None = None) -> None:
         self._ctx = ctx
+        self._renames = renames or Renames(ctx)
 
     def routes(self) -> list[Route]:
         return [Route(method="POST", handler=self.handle, body_limit=MAX_BODY)]
@@ -153,12 +158,18 @@ class Ingress:
     async def take(self, envelope: Envelope) -> JsonObject | None:
         """Have it judged. When this returns, that is committed, and what it returns is the answer to
         Slack. Raises ``StoreUnavailableError``."""
-        ctx = self._ctx
-        if ctx is None:
+        ctx, renames = self._ctx, self._renames
+        if ctx is None or renames is None:
             raise StoreUnavailableError("the channel hasn't started yet", fix="send it again")
-        parsed = parse(envelope, await self._homes.installed(envelope.installation), self._rules)
+        me = await self._homes.installed(envelope.installation)
+        if me is not None:
+            me = replace(me, renamed=await renames.read(me.key))
+        parsed = parse(envelope, me, self._rules)
         if isinstance(parsed, Ignored) and parsed.rule == UNKNOWN:
             self._stranger(envelope)
+        one = renaming(envelope)
+        if one is not None and isinstance(parsed, Ignored) and parsed.rule == RENAMED:
+            await renames.add(envelope.installation, one)
         if envelope.kind == "rate_limited":
             log.warning("slack: events of %s are held back by Slack", envelope.installation)
         if isinstance(parsed, Answer) and parsed.value is MISSING:

@@ -74,6 +74,7 @@ _EVENTS: Mapping[str, _Told] = {
     "app_home_opened": lifecycle.home,
     "app_mention": messages.message,
     "app_uninstalled": lifecycle.gone,
+    "channel_id_changed": lifecycle.renamed,
     "message": messages.message,
     "tokens_revoked": lifecycle.gone,
 }

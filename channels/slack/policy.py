@@ -64,14 +64,18 @@ def rules(
     )
 
 
-def follow(of: SlackRules, channel: str) -> Follow:
-    """Whether replies in this channel's threads need to name us once we take part."""
-    return of.follow.get(channel) or of.follow.get(OTHERWISE, "thread")
+def follow(of: SlackRules, *channel: str) -> Follow:
+    """Whether replies in this channel's threads need to name us once we take part. All of its ids are
+    its own, the latest goes first."""
+    for name in (*channel, OTHERWISE):
+        if name in of.follow:
+            return of.follow[name]
+    return "thread"
 
 
-def may_talk(of: SlackRules, channel: str) -> bool:
+def may_talk(of: SlackRules, *channel: str) -> bool:
     """Whether somebody of another organisation may start turns here."""
-    return channel in of.external
+    return not of.external.isdisjoint(channel)
 
 
 def replaces(of: SlackRules) -> Replace:

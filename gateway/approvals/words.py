@@ -5,6 +5,8 @@ from __future__ import annotations
 from channels.protocol import Card
 
 NOT_NEEDED = "This decision is no longer needed."
+NOT_HERE = "I can't take a decision from this message. Nothing was done."
+"""For a message that isn't known to show the request: whether that is still open, it doesn't tell."""
 
 
 def already(card: Card) -> str:

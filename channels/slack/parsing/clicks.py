@@ -182,8 +182,8 @@ class _Where:
         on = bool(channel and ts)
         return cls(
             container=view or ts,
-            shown=keys.post(me.key, channel, ts) if on else "",
-            place=keys.place(me.key, channel, root).key if on else "",
+            shown=keys.post(me.key, me.then(channel, ts), ts) if on else "",
+            place=keys.place(me.key, me.then(channel, root), root).key if on else "",
             speaker=person.speaker.id,
             reply=keys.reply(
                 me.key,

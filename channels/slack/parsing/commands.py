@@ -46,7 +46,7 @@ def command(envelope: Envelope, me: Installed) -> Parsed:
     if found is None:
         return _told(envelope, person, reply, HOW)
     claim = keys.command(me.key, trigger(fields) or envelope.event_id, person.user)
-    if found[0] != channel:
+    if found[0] not in me.names(channel):
         return _told(envelope, person, reply, ELSEWHERE)
     return _reset(envelope, me, person, found, claim)
 
@@ -84,7 +84,7 @@ def _reset(
         event_id=envelope.event_id,
         keys=(claim,),
         kind="reset",
-        place=keys.place(me.key, channel, root),
+        place=keys.place(me.key, me.then(channel, root), root),
         by=person.speaker,
         reply=reply,
     )

@@ -26,6 +26,7 @@ __all__ = [
     "Homes",
     "Installed",
     "Person",
+    "Renamed",
     "as_stated",
     "author",
     "clicker",
@@ -39,11 +40,20 @@ NOWHERE = "unknown"
 """The home of somebody in a shared channel of whom Slack doesn't say where they belong."""
 
 
+@struct(frozen=True, slots=True)
+class Renamed:
+    """A channel has another id since ``at``, a timestamp as messages have one."""
+
+    old: str
+    new: str
+    at: str
+
+
 @struct(frozen=True, slots=True, kw_only=True)
 class Installed:
     """Ourselves in one workspace or organisation. ``teams`` are the organisation's workspaces as far
     as they are known; without them the members of its other workspaces count as outsiders until
-    Slack is asked (``looked_up``)."""
+    Slack is asked (``looked_up``). ``renamed`` in the order in which it happened."""
 
     key: str
     app: str = ""
@@ -54,9 +64,23 @@ class Installed:
     bot_id: str = ""
     teams: frozenset[str] = frozenset()
     active: bool = True
+    renamed: tuple[Renamed, ...] = ()
 
     def owns(self, home: str) -> bool:
         return bool(home) and home in {self.key, self.team, self.enterprise, *self.teams}
+
+    def then(self, channel: str, ts: str) -> str:
+        """The id that the channel had when this was written: by that it is known here, for good."""
+        for one in reversed(self.renamed):
+            if one.new == channel and float(ts) < float(one.at):
+                channel = one.old
+        return channel
+
+    def names(self, channel: str) -> tuple[str, ...]:
+        """The channel's id, and those that it had before."""
+        found = [channel]
+        found += [one.old for one in reversed(self.renamed) if one.new == found[-1]]
+        return tuple(found)
 
 
 class Homes(Protocol):

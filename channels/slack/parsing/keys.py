@@ -29,7 +29,7 @@ __all__ = [
 
 def post(installation: str, channel: str, ts: str) -> str:
     """A message, whoever wrote it; also the id of the turn that it opens, and the reference by which
-    messages of our own are found again."""
+    messages of our own are found again. The channel goes by the id that it had when it was written."""
     return f"slack:{installation}:{channel}:{ts}"
 
 
@@ -39,9 +39,9 @@ def place(installation: str, channel: str, root: str) -> Place:
     return Place(key=key, session=key)
 
 
-def pair(installation: str, channel: str, root: str, bot: str) -> str:
+def pair(thread: Place, bot: str) -> str:
     """We and a bot in one thread. Begins with the thread's place, which resets all of its pairs."""
-    return f"{post(installation, channel, root)}:{bot}"
+    return f"{thread.key}:{bot}"
 
 
 # -- dedupe ----------------------------------------------------------------------------------------

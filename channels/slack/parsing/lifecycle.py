@@ -23,7 +23,7 @@ from channels.slack.parsing.envelope import (
     stamp,
     text,
 )
-from channels.slack.parsing.identity import Installed, Person, author
+from channels.slack.parsing.identity import Installed, Person, Renamed, author
 from channels.slack.parsing.messages import HEARD
 from channels.slack.parsing.opening import Spot
 from channels.slack.parsing.voices import bot_ids, is_ours
@@ -31,7 +31,20 @@ from channels.slack.policy import SlackRules, may_talk
 from gateway.engine.kinds import JsonObject
 from gateway.engine.struct import replace
 
-__all__ = ["changed", "deleted", "gone", "hint", "home", "stopped"]
+__all__ = [
+    "RENAMED",
+    "changed",
+    "deleted",
+    "gone",
+    "hint",
+    "home",
+    "renamed",
+    "renaming",
+    "stopped",
+]
+
+RENAMED = "channel-renamed"
+"""The rule by which a channel's other id is taken note of."""
 
 
 # -- posts -------------------------------------------------------------------------------------------
@@ -76,7 +89,7 @@ def _edited(
         return ignored(envelope, "not_addressed", "subtype", why, place=place)
     found = opening.inbound(envelope, me, rules, at, now)
     known = {"place": place, "speaker": found.speaker.id}
-    if found.author == "external" and not may_talk(rules, at.channel):
+    if found.author == "external" and not may_talk(rules, *at.names):
         why = f"the author is of another organisation, and {at.channel} isn't opened to those"
         return ignored(envelope, "policy", "external", why, **known)
     earlier = opening.addressed(envelope, me, rules, before, at) if before else found.addressed
@@ -210,6 +223,25 @@ def hint(envelope: Envelope, me: Installed, _rules: SlackRules) -> Parsed:
         f"{kind_of(event)} is taken note of and starts nothing",
         speaker=person.speaker.id if person.user else "",
     )
+
+
+# -- channels ----------------------------------------------------------------------------------------
+def renaming(envelope: Envelope) -> Renamed | None:
+    """Which channel goes by another id from when on."""
+    event = obj(envelope.payload.get("event"))
+    old, new = slack_id(event, "old_channel_id"), slack_id(event, "new_channel_id")
+    at = stamp(event, "event_ts")
+    return Renamed(old, new, at) if old and new and at and old != new else None
+
+
+def renamed(envelope: Envelope, _me: Installed, _rules: SlackRules) -> Parsed:
+    """A private channel is shared with another organisation: Slack knows it by a new id from now on,
+    and by no other ("channel_id_changed event")."""
+    found = renaming(envelope)
+    if found is None:
+        return ignored(envelope, "unsupported", "no-channel", "it doesn't say which id changed")
+    why = f"the channel {found.old} is {found.new} from now on"
+    return ignored(envelope, "accepted", RENAMED, why)
 
 
 # -- the installation --------------------------------------------------------------------------------

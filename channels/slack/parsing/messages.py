@@ -57,7 +57,7 @@ def _by_person(envelope: Envelope, me: Installed, rules: SlackRules, at: Spot) -
     how = addressed(envelope, me, rules, event, at)
     found = inbound(envelope, me, rules, at, event)
     known = {"place": at.place.key, "speaker": person.speaker.id}
-    if found.author == "external" and not may_talk(rules, at.channel):
+    if found.author == "external" and not may_talk(rules, *at.names):
         why = f"the author is of another organisation, and {at.channel} isn't opened to those"
         said = ignored(envelope, "policy", "external", why, **known)
         if how in ("none", "thread") or (how == "mention" and text(event, "type") == "message"):

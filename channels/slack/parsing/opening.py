@@ -39,21 +39,30 @@ _MOST_NAMES = 10
 
 @struct(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """Where a post stands. ``root`` is itself, unless it replies."""
+    """Where a post stands. ``root`` is itself, unless it replies. ``names`` are the channel's ids,
+    that of today first."""
 
-    installation: str
+    me: Installed
     channel: str
     kind: str
     ts: str
     root: str
 
     @property
+    def installation(self) -> str:
+        return self.me.key
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.me.names(self.channel)
+
+    @property
     def post(self) -> str:
-        return keys.post(self.installation, self.channel, self.ts)
+        return keys.post(self.me.key, self.me.then(self.channel, self.ts), self.ts)
 
     @property
     def place(self) -> Place:
-        return keys.place(self.installation, self.channel, self.root)
+        return keys.place(self.me.key, self.me.then(self.channel, self.root), self.root)
 
 
 def spot(me: Installed, event: JsonObject, post: JsonObject) -> Spot | None:
@@ -63,7 +72,7 @@ def spot(me: Installed, event: JsonObject, post: JsonObject) -> Spot | None:
         return None
     kind = text(event, "channel_type") or {"D": "im", "G": "group"}.get(channel[0], "channel")
     return Spot(
-        installation=me.key,
+        me=me,
         channel=channel,
         kind="im" if kind == "app_home" else kind if kind in _KINDS else "channel",
         ts=ts,
@@ -110,8 +119,8 @@ def inbound(
         text=plain.text,
         files=tuple(_files(post)),
         root_is_ours=_root_is_ours(envelope, me, post),
-        follow=follow(rules, at.channel),
-        pair=keys.pair(me.key, at.channel, at.root, bot_name(post)) if bot else None,
+        follow=follow(rules, *at.names),
+        pair=keys.pair(at.place, bot_name(post)) if bot else None,
         replace=replaces(rules),
         event=_event(envelope, at, post, person, plain),
         target=keys.target(
@@ -121,7 +130,8 @@ def inbound(
             thread=at.root,
             recipient=(person.user, person.team or team),
             title=inward.headline(plain),
-        ),
+        )
+        | {"lane": at.place.key},
         fetch=_fetch(envelope, me, at, post, plain),
     )
 

@@ -28,6 +28,8 @@ SHARE = "files.completeUploadExternal"
 STATUS = "agents.sessions.setStatus"
 OLD_STATUS = "assistant.threads.setStatus"
 
+TODAY = "channel_today"
+"""In a target: what its channel is called by now, where it got another id."""
 EVENT = "june_part"
 """The type of the metadata on every message of ours."""
 
@@ -100,6 +102,7 @@ def target_of(target: JsonObject) -> Target | None:
     """``None`` where it doesn't even say which channel."""
     found = {name: value for name, value in target.items() if isinstance(value, str)}
     installation, channel = found.get("installation", ""), found.get("channel", "")
+    channel = found.get(TODAY, "") or channel
     if not installation or not channel:
         return None
     return Target(

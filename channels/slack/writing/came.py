@@ -17,6 +17,7 @@ from channels.slack.calls import (
     Refused,
     dead,
 )
+from channels.slack.parsing.envelope import slack_id
 from channels.slack.writing import status
 from channels.slack.writing.acts import Act, Target
 from channels.slack.writing.shown import Extra, Plain, extra_of, with_extra
@@ -56,7 +57,8 @@ def came(act: Act, outcome: Outcome, to: Target, now: Millis) -> Came:
     match outcome:
         case Ok(data):
             ts = data.get("ts")
-            return Came(parts=_done(act, to.ref(ts) if isinstance(ts, str) else None, now))
+            there = replace(to, channel=slack_id(data, "channel") or to.channel)
+            return Came(parts=_done(act, there.ref(ts) if isinstance(ts, str) else None, now))
         case NotNow(after):
             return Came(parts=_undone(act), again=after)
         case Ambiguous():

@@ -39,6 +39,7 @@ AGENT_EVENTS = (
 EVENTS = (
     "app_mention",
     "app_uninstalled",
+    "channel_id_changed",
     "message.channels",
     "message.groups",
     "message.im",

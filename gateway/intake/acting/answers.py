@@ -33,12 +33,12 @@ async def answer(means: Means, given: Answer, since: Millis) -> Came:
     """Act on a decision that came in at ``since``. Raises ``StoreUnavailableError``."""
     found = await means.runtime.store.find_request(given.request)
     if found is None or found.ref.agent != means.agent:
-        return _forged(means, given)
+        return _forged(means, given, deciding.NOT_NEEDED)
     shown = await stands_for(means, given.shown, found, since) if given.shown else True
     if isinstance(shown, Later):
         return shown
     if not shown:
-        return _forged(means, given)
+        return _forged(means, given, deciding.NOT_HERE)
     body = request_body(found.request.body)
     if given.value is MISSING:
         return await _form(means, given, found)
@@ -138,9 +138,8 @@ async def _late(means: Means, given: Answer, found: RequestSummary, value: Json)
     return _ended(means, given, found, "accepted", "already-decided", deciding.already(card))
 
 
-def _forged(means: Means, given: Answer) -> Settled:
+def _forged(means: Means, given: Answer, told: str) -> Settled:
     """It names a request that this message doesn't show. Who sent it learns no more than that."""
-    told = deciding.NOT_NEEDED
     return settle(means, given, "policy", "forged-answer", say=told)
 
 

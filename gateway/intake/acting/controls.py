@@ -288,7 +288,7 @@ async def _look(means: Means, asked: Control, since: Millis) -> Came:
             return shown
         known = shown
     if found is None or not known:
-        told = deciding.NOT_NEEDED
+        told = deciding.NOT_NEEDED if found is None else deciding.NOT_HERE
         return settle(means, asked, "policy", "forged-answer", say=told)
     card = await read_card(store, found.request.id)
     if card is None or (asked.kind == "form" and card.outcome is not None):

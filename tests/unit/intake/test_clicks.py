@@ -25,6 +25,7 @@ from tests.unit.intake.events import (
 from tests.unit.intake.world import Stage, World, asked, outcome, stage, until
 
 NOT_NEEDED = "This decision is no longer needed."
+NOT_HERE = "I can't take a decision from this message. Nothing was done."
 TURN = "talk:T1:C1:1.1"
 THEIRS = "This one is for the policy refunds to decide."
 
@@ -198,7 +199,7 @@ async def test_a_button_that_names_another_request_than_its_card_shows_is_forged
     ):
         await here.receive(press)
         kept = await here.settled(event, "forged-answer")
-        assert (kept.verdict, kept.said) == ("policy", NOT_NEEDED)
+        assert (kept.verdict, kept.said) == ("policy", NOT_NEEDED if event == "E2" else NOT_HERE)
     assert await outcome(here, first) is None
     assert await outcome(here, second) is None
 
@@ -251,7 +252,7 @@ async def test_looks_show_the_request_as_it_is_now(here: Stage, kind: str) -> No
     await here.receive(
         acted(kind, "E2", post="talk:T1:C1:6.6", reply={"user": "U1", "request": request})
     )
-    assert (await here.settled("E2", "forged-answer")).said == NOT_NEEDED
+    assert (await here.settled("E2", "forged-answer")).said == NOT_HERE
     await here.receive(pressed(request, event="E3"))
     await here.settled("E3", "decided")
     await here.receive(replace(look, event_id="E4", keys=("talk:E4",)))

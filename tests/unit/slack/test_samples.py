@@ -24,6 +24,7 @@ OUTCOMES = {
     "event.app_rate_limited": "not_addressed:app-rate-limited",
     "event.app_uninstalled": "control:uninstalled",
     "event.app_uninstalled_org": "control:uninstalled",
+    "event.channel_id_changed": "accepted:channel-renamed",
     "event.channel_join": "not_addressed:subtype",
     "event.connect_app_mention": "policy:external",
     "event.connect_message": "policy:external",
