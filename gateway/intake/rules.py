@@ -42,6 +42,8 @@ MEANING: Mapping[str, str] = {
     "no-post": "it doesn't say which post it is about",
     "no-author": "it doesn't say who did it",
     "no-thread": "it doesn't say where",
+    "no-channel": "it doesn't say which channel",
+    "channel-renamed": "the channel has another id from now on; what is known of it goes on under both",
     "interaction": "interactions of this kind aren't supported",
     "unknown-command": "it asks for nothing that can be done here",
     "unknown-action": "the button isn't one of ours",
