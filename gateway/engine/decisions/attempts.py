@@ -67,6 +67,8 @@ class Taker:
     max_attempts: int
     alone: bool
     """Nothing else runs in the process while this attempt does."""
+    only: str | None = None
+    """The one turn that is meant, where not just any: it may have ended meanwhile."""
     sees_tail: bool = False
     """The view holds the turn's tail, which only giving up and what broke off need."""
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
@@ -118,6 +120,8 @@ def begin(view: SessionView, by: Taker) -> Plan[Taken]:
     """Take the session's oldest open turn, unless it is parked or somebody else's."""
     session, record = view.session, view.turn
     if session is None:
+        return Plan(None)
+    if by.only is not None and (record is None or record.turn_id != by.only):
         return Plan(None)
     resetting = session.reset_at is not None
     if resetting and not any(t.generation == session.generation for t in view.open):

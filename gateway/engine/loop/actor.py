@@ -260,15 +260,14 @@ class Actor:
                 self.stand(taken.behind)
                 return await self._run(taken)
 
-    async def overrule(self) -> None:
+    async def overrule(self, turn_id: str) -> None:
         """End a turn whose call under way ignores its cancellation: a new attempt raises the epoch
         and closes it; the old one is refused at its next write."""
-        taken = await self._begin(alone=False)
-        if isinstance(taken, Begun):
+        if isinstance(taken := await self._begin(alone=False, only=turn_id), Begun):
             await self._run(taken)
         self.wake()
 
-    def _taker(self, *, alone: bool) -> Taker:
+    def _taker(self, *, alone: bool, only: str | None = None) -> Taker:
         runtime, self._beginning_as = self.runtime, self.world.agent
         return Taker(
             ref=self.world.ref,
@@ -277,6 +276,7 @@ class Actor:
             owner=runtime.owner,
             max_attempts=runtime.limits.max_attempts,
             alone=alone,
+            only=only,
             tools=self._beginning_as.tools,
             preparers=runtime.preparers,
             prepared=self._reading.found,
@@ -284,8 +284,8 @@ class Actor:
             now=self.world.clock.now(),
         )
 
-    async def _begin(self, *, alone: bool) -> Taken:
-        taker = self._taker(alone=alone)
+    async def _begin(self, *, alone: bool, only: str | None = None) -> Taken:
+        taker = self._taker(alone=alone, only=only)
         store, ref = self.world.store, self.world.ref
         try:
             return await store.amend(ref, HEAD, partial(begin, by=taker))

@@ -144,7 +144,7 @@ def _end_overdue(runtime: Keeper) -> None:
 
 async def _overrule(runtime: Keeper, actor: Actor, attempt: Attempt) -> None:
     try:
-        await actor.overrule()
+        await actor.overrule(attempt.turn_id)
     except StoreUnavailableError as error:
         runtime.store_failed(error)
         if attempt.driven:  # the next tick tries again

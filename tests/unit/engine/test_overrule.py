@@ -66,3 +66,48 @@ async def test_a_cancel_that_a_call_ignores_is_carried_out_after_the_grace(
         async with asyncio.timeout(10):
             assert (await session.turn(TurnInput(message="on"))).text == "next"
     await store.close()
+
+
+async def test_a_call_that_came_back_just_then_leaves_the_next_turn_alone() -> None:
+    began, release, inside, go = (asyncio.Event() for _ in range(4))
+    ran: list[int] = []
+
+    @tool
+    async def work() -> str:
+        """Wait to be told."""
+        ran.append(1)
+        inside.set()
+        await go.wait()
+        return "done"
+
+    def reply(request: ModelRequest) -> ModelReply:
+        if len(request.turn) > 1:
+            return ModelReply.say("next")
+        return ModelReply.call("slow" if request.text == "go" else "work")
+
+    agent = AgentDef(
+        name="june",
+        model=ScriptedModel(reply),
+        tools={"slow": slow, "work": work},
+        services=(began, release),
+    )
+    store = Ground(open_store("memory://"))
+    await store.open()
+    limits = Limits(cancel_grace=0.05)
+    async with Runtime({"june": agent}, store, LocalSink(), limits=limits) as runtime:
+        session = runtime.session("june", "s")
+        await session.start(TurnInput(message="go", turn_id="stuck"))
+        async with asyncio.timeout(10):
+            await began.wait()
+            hold = store.hold("begin")
+            await session.cancel("stuck")
+            await hold.wait()
+            await session.start(TurnInput(message="on", turn_id="on"))
+            release.set()
+            await inside.wait()
+            hold.go()
+            await asyncio.sleep(2 * TICK)
+            go.set()
+            assert (await session.result("on")).text == "next"
+        assert len(ran) == 1
+    await store.close()
