@@ -1,21 +1,21 @@
 """The application: the route table on aiohttp, and problems for what no route takes.
 
 What the HTTP parser can't read reaches no route and no middleware: aiohttp answers it itself, in
-plain text, and logs a stack trace for what a stranger sent. So it does with what no route takes and
-with a body that nobody read. ``HostRunner`` says it as the host says
-everything else. An application that embeds the gateway brings its own runner, and keeps aiohttp's
-answers.
+plain text, and logs a stack trace for what a stranger sent; so it does for a body that nobody read.
+``HostRunner`` says it as the host says everything else. An application that embeds the gateway brings
+its own runner, and keeps aiohttp's answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
+from aiohttp.typedefs import Handler
 from typing_extensions import override
 
 from gateway.engine.errors import GatewayError, NotFoundError, TooLargeError
@@ -39,7 +39,7 @@ log = logging.getLogger("gateway.host")
 def make_app(api: Api) -> web.Application:
     """The whole host as one application. Starting and stopping the runtime is the caller's."""
     # A body's size is checked where it is read; this is what nothing may pass in any case.
-    app = web.Application(client_max_size=api.body_bytes)
+    app = web.Application(middlewares=[_no_route], client_max_size=api.body_bytes)
     routes = all_routes(api)
     add_routes(app, api, [*routes, openapi_route(routes, api)])
     if api.access is not None:
@@ -77,23 +77,16 @@ def openapi_route(routes: Iterable[Route], api: Api) -> Route:
     return route
 
 
-# -- below the application ---------------------------------------------------------------------------
-Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-
-
-def _told(handle: Handle) -> Handle:
+@web.middleware
+async def _no_route(request: web.Request, handler: Handler) -> web.StreamResponse:
     """What aiohttp itself refuses, as a problem like any other."""
-
-    async def told(request: web.BaseRequest) -> web.StreamResponse:
-        try:
-            return await handle(request)
-        except web.HTTPException as error:
-            if error.status < 400:
-                raise
-            headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
-            return problem(_as_problem(error), headers)
-
-    return told
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        if error.status < 400:
+            raise
+        headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
+        return problem(_as_problem(error), headers)
 
 
 def _as_problem(error: web.HTTPException) -> GatewayError:
@@ -108,6 +101,7 @@ def _as_problem(error: web.HTTPException) -> GatewayError:
             return BadRequestError(error.reason or "the request can't be understood")
 
 
+# -- below the application ---------------------------------------------------------------------------
 class HostRunner(web.AppRunner):
     """Runs the host's application on connections that speak problems. No line per request is logged."""
 
@@ -117,7 +111,7 @@ class HostRunner(web.AppRunner):
     @override
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        return _Server(_told(made.request_handler), request_factory=made.request_factory)
+        return _Server(made.request_handler, request_factory=made.request_factory)
 
 
 class _Server(web.Server):

@@ -98,13 +98,6 @@ async def test_a_body_that_isnt_what_it_says_costs_one_line(
     assert "a body can't be read" in caplog.text
 
 
-async def test_an_expectation_that_nobody_meets_is_a_problem() -> None:
-    ask = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: tea\r\n\r\n"
-    async with running() as gateway:
-        answer = await say(gateway.client.url, ask)
-    assert (answer.status, answer.content_type) == (400, "application/problem+json")
-
-
 async def test_what_goes_wrong_beyond_the_routes_leaves_only_its_id(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

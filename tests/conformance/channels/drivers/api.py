@@ -231,7 +231,7 @@ class Api:
 
     # -- what people see ---------------------------------------------------------------------------
     async def begins(self, post: Post) -> None:
-        await sees(self, post, "First half")
+        await sees(self, post, "First")
 
     async def seen(self, post: Post) -> Sequence[Line]:
         found: list[Line] = []

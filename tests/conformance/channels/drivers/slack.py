@@ -282,7 +282,7 @@ class Slack:
 
     # -- what people see ---------------------------------------------------------------------------
     async def begins(self, post: Post) -> None:
-        await sees(self, post, "First half")
+        await sees(self, post, "First")
 
     def _shown(self, post: Post) -> list[Shown]:
         message = _of(post)
