@@ -146,7 +146,6 @@ async def test_without_scripts_everything_is_read_and_decided(browser: Browser) 
         await expect(page.get_by_text("You denied this.")).to_be_visible()
 
 
-@pytest.mark.slow
 async def test_who_types_a_reason_keeps_it_while_the_page_goes_on(browser: Browser) -> None:
     async with opened(browser) as desk:
         await desk.say("call gift 7")

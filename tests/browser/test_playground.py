@@ -112,7 +112,6 @@ async def test_who_may_decides_by_keyboard_and_who_may_not_is_told_alone(
     assert len(await asyncio.to_thread(refunds, tmp_path)) == 1
 
 
-@pytest.mark.slow
 async def test_a_form_is_filled_in(play: Playing, browser: Browser, looks: Looks) -> None:
     page = await browser.open(play.url)
     await ask(page, "@june please refund order 1042")
@@ -207,7 +206,6 @@ async def test_what_cant_be_done_is_said(play: Playing, browser: Browser) -> Non
     await expect(page.get_by_label("Message to #orders")).to_have_value("/dance")
 
 
-@pytest.mark.slow
 async def test_expensive_refunds_take_two_leads(play: Playing, browser: Browser) -> None:
     page = await browser.open(play.url)
     await ask(page, "@june please refund order 1045")
@@ -219,7 +217,6 @@ async def test_expensive_refunds_take_two_leads(play: Playing, browser: Browser)
     await expect(thread(page).get_by_text("Refunded $612.00")).to_be_visible()
 
 
-@pytest.mark.slow
 async def test_a_mistake_in_a_file_shows_until_it_is_mended(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -78,7 +78,6 @@ async def test_a_refund_asked_for_by_mail_is_approved_in_slack(
         assert await axe(page) == [], look
 
 
-@pytest.mark.slow
 async def test_mail_works_without_a_script_and_a_forger_gets_nothing(
     play: Playing, browser: Browser
 ) -> None:

@@ -105,7 +105,6 @@ def test_a_turn_that_has_ended_cannot_be_cancelled_and_is_told_so(shell: Shell) 
     assert "t2 is cancelled" in shell.ok("turns", "cancel", "t2").out
 
 
-@pytest.mark.slow
 def test_what_a_reset_archived_can_be_read(shell: Shell) -> None:
     shell.ok("ask", "hi", "--session", "s1")
     shell.ok("sessions", "reset", "s1")

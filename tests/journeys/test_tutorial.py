@@ -15,7 +15,6 @@ TUTORIAL = "docs/tutorial.md"
 pytestmark = [pytest.mark.timeout(PATIENCE + 30), pytest.mark.crash]
 
 
-@pytest.mark.slow
 def test_every_block_does_what_the_tutorial_says(tmp_path: Path) -> None:
     assert len(list(steps(TUTORIAL))) > 12
     do(TUTORIAL, tmp_path, PAYMENTS_SECONDS="1.5")
