@@ -28,7 +28,6 @@ from gateway.host.channels.waking import WakingSink
 from gateway.host.channels.ways import Ways
 from gateway.host.console.access.access import Access
 from gateway.host.metrics import MeteredSink, Metrics
-from gateway.needs import CHANNEL_NEEDS, NOT_YET
 from gateway.release import version
 from gateway.schedules.book import Book
 from gateway.schedules.runner import Runner
@@ -144,10 +143,7 @@ async def open_host(  # noqa: PLR0913 - what kind of host, each by name
 def _load_with_channels(settings: Settings, offline: bool) -> tuple[Loaded, Registry]:
     loaded = load(settings, offline=offline)
     channels = mounted(loaded, settings.environ, settings.missing)
-    absent = NOT_YET - loaded.channels.keys()
-    missing = {name: settings.missing(name) for name in CHANNEL_NEEDS.keys() - absent}
-    unmade = missing.keys() - loaded.channels.keys()
-    return loaded, Registry(channels=channels, missing=missing, absent=absent, unmade=unmade)
+    return loaded, Registry.of(loaded.channels, settings.missing, channels)
 
 
 def _sealer(settings: Settings) -> Sealer | None:

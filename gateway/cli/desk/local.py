@@ -31,7 +31,7 @@ from gateway.engine.wire import message_json
 from gateway.engine.wire.events import event_from, event_json
 from gateway.host import views
 from gateway.host.words.names import Names
-from gateway.needs import CHANNEL_NEEDS, NOT_YET
+from gateway.needs import CHANNEL_NEEDS
 from gateway.outbox.listing import delivery_json, find_delivery, retry_delivery, verdict_json
 from gateway.schedules.book import Book
 from gateway.sealing import make_sealer
@@ -51,9 +51,7 @@ def _channels(settings: Settings) -> list[Json]:
     if not settings.agent.is_dir():
         return []
     made = {name for name in CHANNEL_NEEDS if (settings.agent / f"channels/{name}.py").exists()}
-    absent = NOT_YET - made
-    missing = {name: settings.missing(name) for name in CHANNEL_NEEDS.keys() - absent}
-    registry = Registry(missing=missing, absent=absent, unmade=missing.keys() - made)
+    registry = Registry.of(made, settings.missing)
     rows = [registry.told(name) for name in registry.names]
     return [{**row, "off": row["off"] or "gateway serve"} for row in rows]
 

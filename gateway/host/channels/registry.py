@@ -11,6 +11,7 @@ from channels.protocol import Channel
 from gateway.definition import ChannelFactory, DefinitionError, Loaded, Problem
 from gateway.engine.errors import DeliverUnsupportedError
 from gateway.engine.kinds import JsonObject
+from gateway.needs import CHANNEL_NEEDS, NOT_YET
 from gateway.values import needed
 
 SHOW_IT = "leave ?deliver=1 out, follow the turn's events and show them"
@@ -31,6 +32,19 @@ class Registry:
     works: bool = False
     troubles: dict[str, str] = field(default_factory=dict[str, str])
     hooks: Mapping[tuple[str, str], Mapping[str, Route]] = field(init=False)
+
+    @classmethod
+    def of(
+        cls,
+        made: Collection[str],
+        missing: Callable[[str], tuple[str, ...]],
+        channels: Mapping[str, Channel] | None = None,
+    ) -> Registry:
+        """For an agent that has files for ``made``; ``missing`` says which settings a channel still lacks."""
+        absent = NOT_YET.difference(made)
+        lacking = {name: missing(name) for name in CHANNEL_NEEDS.keys() - absent}
+        unmade = lacking.keys() - set(made)
+        return cls(channels=channels or {}, missing=lacking, absent=absent, unmade=unmade)
 
     def __post_init__(self) -> None:
         found: dict[tuple[str, str], dict[str, Route]] = {}
