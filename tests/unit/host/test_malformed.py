@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
@@ -96,6 +97,40 @@ async def test_a_body_that_isnt_what_it_says_costs_one_line(
     assert answer.status in {401, 404}
     assert not [one for one in caplog.records if one.exc_info]
     assert "a body can't be read" in caplog.text
+
+
+async def test_who_sends_no_whole_request_is_cut_and_who_is_answered_is_not() -> None:
+    async def slow(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(6):
+            await asyncio.sleep(0.1)
+            await response.write(b".")
+        return response
+
+    app = web.Application()
+    app.router.add_get("/", slow)
+    runner = HostRunner(app, shutdown_timeout=1, idle=0.2)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        for sent, told in [
+            (b"", b""),
+            (b"GET / HTTP/1.1\r\nHost: a\r\n", b""),
+            # Answered for longer than it may be idle; the next request never becomes whole.
+            (b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /", b"......"),
+        ]:
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(sent)
+                async with asyncio.timeout(10):
+                    came = await reader.read()  # to the end: the host closes
+            finally:
+                writer.close()
+            assert b"".join(re.findall(rb"\r\n(\.)\r\n", came)) == told
+    finally:
+        await runner.cleanup()
 
 
 async def test_what_goes_wrong_beyond_the_routes_leaves_only_its_id(
