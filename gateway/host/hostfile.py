@@ -1,8 +1,8 @@
 """How the CLI finds the host of its state directory: ``host.json`` beside the database.
 
-It names process, URL and a file with a token, readable only by the user who runs the host. The token
-is made anew at each start and dies with the process; whoever could read it could as well open the
-database.
+It names process, URL, the store that is served and a file with a token, readable only by the user who
+runs the host. The token is made anew at each start and dies with the process; whoever could read it could
+as well open the database. Not so with a database elsewhere: its login isn't in there.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from gateway.engine.kinds import JsonObject
 from gateway.values import ApiToken, Secret
 
 NAME, TOKEN_NAME = "host.json", "host.token"
+LOGIN = frozenset({"user", "password", "passfile", "sslpassword"})
+"""What of a database URL's query says who comes, and not whereto."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,8 @@ class HostFile:
     pid: int
     url: str
     token_file: Path
+    store: str
+    """As ``store_named`` says it."""
 
     def token(self) -> str | None:
         try:
@@ -40,15 +45,36 @@ def make_cli_token() -> ApiToken:
     return ApiToken("cli", Secret(secrets.token_urlsafe(32)), identities=("cli:",), proves=True)
 
 
-def announce(state: Path, url: str, token: ApiToken) -> HostFile:
+def store_named(database_url: str) -> str:
+    """The store that a URL names, without the login: two URLs that come out the same name the same one.
+    Blocks: it follows links."""
+    scheme, _, rest = database_url.partition("://")
+    if scheme == "sqlite":
+        return f"sqlite:///{Path(rest.removeprefix('/')).resolve()}"
+    parts = urlsplit(database_url)
+    if not parts.hostname:
+        return database_url
+    name = parts.path.strip("/") or parts.username or ""  # as PostgreSQL takes it
+    asked = sorted(pair for pair in parse_qsl(parts.query) if pair[0].lower() not in LOGIN)
+    found = f"postgresql://{parts.hostname}:{parts.port or 5432}/{name}"
+    return f"{found}?{urlencode(asked)}" if asked else found
+
+
+def announce(state: Path, url: str, token: ApiToken, database_url: str) -> HostFile:
     """Write both files, whole or not at all, the token first. Blocks: call it in a thread."""
     state.mkdir(parents=True, exist_ok=True)
-    found = HostFile(pid=os.getpid(), url=url, token_file=(state / TOKEN_NAME).absolute())
+    found = HostFile(
+        pid=os.getpid(),
+        url=url,
+        token_file=(state / TOKEN_NAME).absolute(),
+        store=store_named(database_url),
+    )
     _write(state / TOKEN_NAME, token.secret.value + "\n")
     told: JsonObject = {
         "pid": found.pid,
         "url": found.url,
         "token_file": str(found.token_file),
+        "store": found.store,
     }
     _write(state / NAME, json.dumps(told) + "\n")
     return found
@@ -74,6 +100,7 @@ def find_host(state: Path) -> HostFile | None:
             pid=int(cast("int", told["pid"])),
             url=str(told["url"]),
             token_file=Path(str(told["token_file"])),
+            store=str(told["store"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -125,7 +125,7 @@ async def serve(settings: Settings, serving: Serving | None = None) -> int:
                         " finds this host there; give one of them a GATEWAY_STATE of its own",
                         *(other.pid, other.url, settings.state),
                     )
-                await asyncio.to_thread(announce, settings.state, url, token)
+                await asyncio.to_thread(announce, settings.state, url, token, settings.database_url)
                 await _run(host, how, url, code)
             finally:
                 await _close(host, runner)

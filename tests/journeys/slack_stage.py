@@ -96,7 +96,7 @@ class Stage:
             self._host = await life.enter_async_context(opened)
             url = await life.enter_async_context(on_socket(make_app(self._host.api)))
             life.push_async_callback(asyncio.to_thread, withdraw, self.state)
-            await asyncio.to_thread(announce, self.state, url, token)
+            await asyncio.to_thread(announce, self.state, url, token, settings.database_url)
             app = self.slack.app()
             app.request_url = app.interactivity_url = f"{url}/channels/slack"
             self._life = life.pop_all()

@@ -156,7 +156,12 @@ def test_a_held_store_is_named_with_its_holder(shell: Shell, tmp_path: Path) -> 
         assert str(os.getpid()) in str(ran.error["message"])
         # A host that is named there but doesn't answer is another thing.
         (state / "host.token").write_text("t\n")
-        told = {"pid": os.getpid(), "url": "http://127.0.0.1:9", "token_file": "host.token"}
+        told = {
+            "pid": os.getpid(),
+            "url": "http://127.0.0.1:9",
+            "token_file": "host.token",
+            "store": "",
+        }
         (state / "host.json").write_text(json.dumps(told))
         ran = shell.run("turns", "--json")
         assert (ran.code, ran.error["code"]) == (8, "unreachable")

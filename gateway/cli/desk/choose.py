@@ -14,7 +14,7 @@ from gateway.cli.desk import Desk
 from gateway.cli.exits import Exit
 from gateway.cli.problem import Problem
 from gateway.config import Settings
-from gateway.host.hostfile import HostFile, find_host
+from gateway.host.hostfile import HostFile, find_host, store_named
 
 STARTING = 5.0
 """Seconds in which whoever holds the store may turn out to be a host that is just starting."""
@@ -36,7 +36,8 @@ async def open_desk(
 
             async with Client(host.url, await asyncio.to_thread(host.token)) as client:
                 if await client.alive():
-                    yield RemoteDesk(client, by, partial(find_host, settings.state))
+                    await asyncio.to_thread(check_store, settings, host)
+                    yield RemoteDesk(client, by, partial(find_same, settings))
                     return
         holder = await asyncio.to_thread(holder_of, settings)
         if holder is None:
@@ -67,6 +68,30 @@ async def open_desk(
         yield LocalDesk(settings, store, None, by)
     finally:
         await store.close()
+
+
+def check_store(settings: Settings, host: HostFile) -> None:
+    """Whoever names a store isn't to act on another one, only because a host runs. Where none is named it
+    is the host's: ``gateway dev`` has one of its own. Blocks. Raises ``Problem``."""
+    origin = settings.origins.get("database_url")
+    if origin is None or store_named(settings.database_url) == host.store:
+        return
+    raise Problem(
+        "other_store",
+        f"the host at {host.url} serves {host.store}, and DATABASE_URL ({origin}) names another"
+        " store, so nothing was done on either",
+        fix="unset DATABASE_URL to go through this host, or set GATEWAY_STATE to another folder to open"
+        " the store that it names",
+        exit_code=Exit.CONFLICT,
+    )
+
+
+def find_same(settings: Settings) -> HostFile | None:
+    """The host of the state directory. Blocks. Raises ``Problem`` where it serves another store."""
+    host = find_host(settings.state)
+    if host is not None:
+        check_store(settings, host)
+    return host
 
 
 def _held(settings: Settings, holder: str, host: HostFile | None) -> Problem:

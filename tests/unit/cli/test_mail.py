@@ -90,7 +90,9 @@ async def here(tmp_path: Path, post: MailServer) -> AsyncGenerator[Office]:
     async with office(tmp_path, post) as opened:
         opened.host.api.tokens = (token,)
         async with on_socket(make_app(opened.host.api)) as url:
-            await asyncio.to_thread(announce, tmp_path, url, token)
+            await asyncio.to_thread(
+                announce, tmp_path, url, token, opened.host.settings.database_url
+            )
             try:
                 yield opened
             finally:

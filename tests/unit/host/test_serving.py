@@ -110,6 +110,7 @@ async def test_it_serves_is_found_and_stops(settings: Settings) -> None:
         found = await asyncio.to_thread(find_host, settings.state)
         assert found is not None
         assert (found.pid, found.url) == (os.getpid(), client.url)
+        assert found.store == f"sqlite:///{settings.state.resolve() / 'gateway.db'}"
         for path in (settings.state / "host.json", found.token_file):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(settings.state.stat().st_mode) == 0o700
@@ -162,7 +163,7 @@ async def test_a_second_host_in_one_state_directory_says_whom_the_command_line_f
 ) -> None:
     """``gateway serve`` beside a ``gateway dev`` is one: each has its own database."""
     settings.state.mkdir()
-    told = {"pid": os.getppid(), "url": "http://127.0.0.1:8787", "token_file": "none"}
+    told = {"pid": os.getppid(), "url": "http://127.0.0.1:8787", "token_file": "none", "store": ""}
     (settings.state / "host.json").write_text(json.dumps(told))
     async with served(settings, Serving(grace=5)):
         pass
@@ -321,7 +322,7 @@ async def test_a_second_signal_leaves_at_once(settings: Settings) -> None:
 # -- the host file ---------------------------------------------------------------------------------
 def test_a_host_file_left_behind_names_nobody(tmp_path: Path) -> None:
     assert find_host(tmp_path) is None
-    announce(tmp_path, "http://127.0.0.1:1", make_cli_token())
+    announce(tmp_path, "http://127.0.0.1:1", make_cli_token(), "memory://")
     told = json.loads((tmp_path / "host.json").read_text())
     (tmp_path / "host.json").write_text(json.dumps({**told, "pid": 2**22 + 1}))
     assert find_host(tmp_path) is None

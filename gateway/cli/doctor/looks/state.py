@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from gateway.cli.desk import Desk
-from gateway.cli.desk.choose import holder_of
+from gateway.cli.desk.choose import check_store, holder_of
 from gateway.cli.doctor.finding import Finding, Fix, error
 from gateway.cli.doctor.seen import Disk, Kept
 from gateway.cli.problem import Problem
@@ -28,7 +28,8 @@ LEASE = Millis(round(Limits().lease * 1000))
 
 
 async def look(settings: Settings) -> tuple[Kept | None, list[Finding]]:
-    """Raises ``ConfigError`` and ``StoreUnavailableError`` for a store that can't be read."""
+    """Raises ``ConfigError`` and ``StoreUnavailableError`` for a store that can't be read, ``Problem`` where
+    the host serves another one."""
     version = await schema_version(settings.database_url)
     if version.found > version.known:
         return None, [_newer(version.place, version.found, version.known)]
@@ -39,6 +40,7 @@ async def look(settings: Settings) -> tuple[Kept | None, list[Finding]]:
 
         async with Client(host.url, await asyncio.to_thread(host.token), timeout=4.0) as client:
             if await client.alive():
+                await asyncio.to_thread(check_store, settings, host)
                 desk = RemoteDesk(client, identity(), lambda: host, patience=0.0)
                 return await _told(desk, host.url), []
     holder = await asyncio.to_thread(holder_of, settings)

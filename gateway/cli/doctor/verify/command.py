@@ -11,6 +11,7 @@ import click
 from gateway.cli.base import Command, pass_out
 from gateway.cli.commands.check import agent_directory
 from gateway.cli.desk import Desk
+from gateway.cli.desk.choose import find_same
 from gateway.cli.doctor.calls import Caller
 from gateway.cli.doctor.verify.trial import Came, Trial, plan
 from gateway.cli.exits import Exit
@@ -20,7 +21,6 @@ from gateway.cli.problem import Finished, Problem
 from gateway.cli.seat import identity, settings
 from gateway.config import Settings
 from gateway.engine.kinds import Json
-from gateway.host.hostfile import find_host
 
 MARKS = {
     "ok": ("✓ ", "green"),
@@ -70,7 +70,7 @@ async def _tried(
 
 
 async def _host(chosen: Settings, stack: AsyncExitStack) -> Desk | None:
-    host = await asyncio.to_thread(find_host, chosen.state)
+    host = await asyncio.to_thread(find_same, chosen)
     if host is None:
         return None
     from gateway.cli.desk.client import Client
@@ -78,7 +78,7 @@ async def _host(chosen: Settings, stack: AsyncExitStack) -> Desk | None:
 
     client = Client(host.url, await asyncio.to_thread(host.token))
     await stack.enter_async_context(client)
-    return RemoteDesk(client, identity(), lambda: find_host(chosen.state), patience=0.0)
+    return RemoteDesk(client, identity(), lambda: find_same(chosen), patience=0.0)
 
 
 def _told(out: Out, one: Came) -> Came:

@@ -116,7 +116,9 @@ class Clinic:
             self.host = await life.enter_async_context(opened)
             self.url = await life.enter_async_context(on_socket(make_app(self.host.api)))
             life.push_async_callback(asyncio.to_thread, withdraw, settings.state)
-            await asyncio.to_thread(announce, settings.state, self.url, token)
+            await asyncio.to_thread(
+                announce, settings.state, self.url, token, settings.database_url
+            )
             app = self.slack.app()
             app.request_url = app.interactivity_url = f"{self.url}/channels/slack"
             self._life = life.pop_all()

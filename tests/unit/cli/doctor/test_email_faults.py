@@ -76,7 +76,7 @@ class Ward:
             open_host(settings, tokens=(token,), works=True) as host,
             on_socket(make_app(host.api)) as url,
         ):
-            await asyncio.to_thread(announce, settings.state, url, token)
+            await asyncio.to_thread(announce, settings.state, url, token, settings.database_url)
             try:
                 yield Office(self.post, host)
             finally:
