@@ -184,13 +184,13 @@ async def _stopped(runtime: Runtime) -> None:
         await runtime.stop(grace=1.0)
 
 
-def make_room(settings: Settings) -> None:
+def make_room(settings: Settings, *, make: bool = True) -> None:
     """The state directory, for this user alone, and the folder of the database. Tried now: what
-    can't be written later would cost turns an attempt."""
+    can't be written later would cost turns an attempt. Without ``make`` it is tried, and nothing is made."""
     try:
-        settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=settings.state):
-            pass
+        if make:
+            settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _try_writing(settings.state)
     except OSError as error:
         raise ConfigError(
             f"can't write to the state directory {settings.state}: {error.strerror or error}",
@@ -199,12 +199,24 @@ def make_room(settings: Settings) -> None:
     scheme, _, path = settings.database_url.partition(":///")
     if scheme == "sqlite" and path:
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            if make:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+            elif not Path(path).parent.is_dir():
+                _try_writing(Path(path).parent)
         except OSError as error:
             raise ConfigError(
                 f"can't make the folder of the database {path}: {error.strerror or error}",
                 fix="point DATABASE_URL at a file in a folder that this user may write",
             ) from error
+
+
+def _try_writing(folder: Path) -> None:
+    """In the folder, or in the one that it would be made in."""
+    place = folder.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    with tempfile.TemporaryFile(dir=place):
+        pass
 
 
 def load(settings: Settings, *, offline: bool = False) -> Loaded:

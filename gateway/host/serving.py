@@ -160,25 +160,48 @@ def _no_channel(name: str) -> str:
 
 def _bind(settings: Settings) -> socket.socket:
     """Bound before anything runs, so that a port that is taken costs no turn an attempt."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         settings.host.encode("idna")  # what would fail later, and leave a socket open then
-        return socket.create_server(
-            (settings.host.strip("[]"), settings.port), family=family, backlog=512
-        )
+        return socket.create_server(_address(settings), family=_family(settings), backlog=512)
     except (OSError, UnicodeError) as error:
-        elsewhere, told = True, str(error)  # no address at all
-        if isinstance(error, OSError):
-            elsewhere = error.errno in (errno.EADDRNOTAVAIL, socket.EAI_NONAME)
-            told = error.strerror or told
-        # What create_server appends repeats the address.
-        why = told.partition(" (while ")[0].lower()
-        raise ConfigError(
-            f"can't listen on {settings.host}:{settings.port}: {why}",
-            fix="set GATEWAY_HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
-            if elsewhere
-            else "set PORT to another port, to 0 for any that is free, or stop what listens there",
-        ) from error
+        raise _cant_listen(settings, error) from error
+
+
+def check_address(settings: Settings) -> None:
+    """Raises ``ConfigError`` where ``serve`` couldn't listen. It doesn't listen itself, so it is in the way of
+    no host that starts at this moment."""
+    try:
+        settings.host.encode("idna")
+        with socket.socket(_family(settings)) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if tried.family == socket.AF_INET6:  # as create_server does
+                tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            tried.bind(_address(settings))
+    except (OSError, UnicodeError) as error:
+        raise _cant_listen(settings, error) from error
+
+
+def _family(settings: Settings) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+
+
+def _address(settings: Settings) -> tuple[str, int]:
+    return settings.host.strip("[]"), settings.port
+
+
+def _cant_listen(settings: Settings, error: OSError | UnicodeError) -> ConfigError:
+    elsewhere, told = True, str(error)  # no address at all
+    if isinstance(error, OSError):
+        elsewhere = error.errno in (errno.EADDRNOTAVAIL, socket.EAI_NONAME)
+        told = error.strerror or told
+    # What create_server appends repeats the address.
+    why = told.partition(" (while ")[0].lower()
+    return ConfigError(
+        f"can't listen on {settings.host}:{settings.port}: {why}",
+        fix="set GATEWAY_HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all"
+        if elsewhere
+        else "set PORT to another port, to 0 for any that is free, or stop what listens there",
+    )
 
 
 def _close_in_children(listening: socket.socket) -> None:

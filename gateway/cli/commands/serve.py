@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -37,18 +37,26 @@ def serve(out: Out, host: str | None, port: int | None) -> None:
     there.
     """
     settings, unread = Settings.load(), only_in(DOTENV)
-    if problems := settings.serve_problems():
-        there = "GATEWAY_API_TOKEN" in unread
-        raise Problem(
-            "config",
-            f"{problems[0]}; it stands in .env, which serve doesn't read" if there else problems[0],
-            fix=TAKE_OVER if there else "export GATEWAY_API_TOKEN=$(openssl rand -hex 24)",
-        )
+    if refused := refusal(settings, unread):
+        raise refused
     if host is not None:
         settings = replace(settings, host=host)
     if port is not None:
         settings = replace(settings, port=port)
     host_until_told(out, settings, warning=left_alone(unread))
+
+
+def refusal(settings: Settings, unread: Collection[str]) -> Problem | None:
+    """Why these settings, read without ``.env``, aren't served with. ``unread`` stands only there."""
+    problems = settings.serve_problems()
+    if not problems:
+        return None
+    there = "GATEWAY_API_TOKEN" in unread
+    return Problem(
+        "config",
+        f"{problems[0]}; it stands in .env, which serve doesn't read" if there else problems[0],
+        fix=TAKE_OVER if there else "export GATEWAY_API_TOKEN=$(openssl rand -hex 24)",
+    )
 
 
 def host_until_told(

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gateway.cli.doctor.agent import approvers, model
 from gateway.cli.doctor.finding import Area, Finding, Fix, error, warning
-from gateway.cli.doctor.looks import agent, slack, state
+from gateway.cli.doctor.looks import agent, slack, start, state
 from gateway.cli.doctor.seen import Check, Seen
 from gateway.cli.doctor.slack import (
     address,
@@ -39,6 +39,7 @@ ONCE = frozenset({"slack.clock", "slack.secret", "slack.socket"})
 """What one fault may show in two places."""
 
 CHECKS: Sequence[tuple[Area, Check]] = (
+    ("settings", host.refused),
     ("settings", host.unread),
     ("agent", model.callable_here),
     ("agent", approvers.named),
@@ -86,10 +87,15 @@ async def examine(
     looked = await _bounded("agent", asyncio.to_thread(agent.look, settings), found)
     defined, kept_manifest, mistakes = looked or (None, None, [])
     found += mistakes
+    unread = await asyncio.to_thread(only_in, DOTENV)
+    loaded = None if defined is None else defined.loaded
+    titles = [one.title for one in mistakes]
+    trial = asyncio.to_thread(start.look, settings, unread, loaded, titles)
     seen = Seen(
         settings=settings,
         now=clock.now(),
-        unread=await asyncio.to_thread(only_in, DOTENV),
+        unread=unread,
+        refused=await _bounded("settings", trial, found) or (),
         named="slack" in areas,
         named_mail="email" in areas,
         defined=defined,
@@ -100,6 +106,9 @@ async def examine(
     if stored is not None:
         found += stored[1]
         seen = replace(seen, kept=stored[0])
+        if any(one.id == "state.host" for one in stored[1]):
+            # A process that is there has been started: what is in the way of another one is itself.
+            seen = replace(seen, refused=())
     if (online or probe) and not settings.missing("email") and (not areas or "email" in areas):
         from gateway.cli.doctor.looks.mail import look as look_at_mail
 
@@ -107,7 +116,6 @@ async def examine(
         told = await _bounded("email", sight, found, PROBE_SECONDS if probe else LOOK_SECONDS)
         seen = replace(seen, mail=told)
     if online:
-        loaded = None if defined is None else defined.loaded
         asked = await _bounded("slack", slack.look(settings, loaded), found)
         seen = replace(seen, asked=asked, now=clock.now())
     for _, check in (*CHECKS, *_of_mail(seen)):

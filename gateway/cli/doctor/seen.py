@@ -87,6 +87,8 @@ class Seen:
     now: Millis
     unread: tuple[str, ...] = ()
     """Variables that only ``.env`` sets: they hold for the doctor, and not for ``serve``."""
+    refused: tuple[Finding, ...] = ()
+    """What ``serve`` would refuse to start with."""
     named: bool = False
     """Whether Slack was asked for by name: then it ought to be set up."""
     named_mail: bool = False

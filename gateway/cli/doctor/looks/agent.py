@@ -27,14 +27,14 @@ def look(settings: Settings) -> tuple[Defined | None, JsonObject | None, list[Fi
     try:
         loaded, lacks = _loaded(replace(settings, agent=agent_directory(settings.agent)))
     except DefinitionError as mistakes:
-        return None, None, [_mistake(one.file, one.line, one.message, one.fix)
+        return None, None, [mistake(one.file, one.line, one.message, one.fix)
                             for one in mistakes.problems]  # fmt: skip
     try:
         app = app_of(settings, loaded)
     except DefinitionError as mistakes:
         app = None
         found += [
-            _mistake(one.file, one.line, one.message, one.fix)
+            mistake(one.file, one.line, one.message, one.fix)
             for one in mistakes.problems
             if not one.message.startswith(LOOKED_AT)
         ]
@@ -60,7 +60,7 @@ def _loaded(settings: Settings) -> tuple[Loaded, tuple[str, str] | None]:
     return load_agent(settings.agent, env=settings.environ, run_channels=True), lacks
 
 
-def _mistake(file: str, line: int | None, message: str, fix: str) -> Finding:
+def mistake(file: str, line: int | None, message: str, fix: str) -> Finding:
     where = f"{file}:{line}" if line else file
     how = Fix(text=fix or "correct it, then look again", command="gateway check")
     return error("agent.definition", f"{where} {message}", "no host starts with it", how)

@@ -23,6 +23,12 @@ def ready(seen: Seen) -> Iterator[Finding]:
     )
 
 
+def refused(seen: Seen) -> Iterator[Finding]:
+    """A host that runs has what it needs, whatever is set in this shell."""
+    if seen.kept is None or seen.kept.host is None:
+        yield from seen.refused
+
+
 def unread(seen: Seen) -> Iterator[Finding]:
     """The doctor looks with ``.env``, as every command that a person types; a host doesn't run with it."""
     if seen.unread:

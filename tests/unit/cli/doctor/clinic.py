@@ -19,6 +19,7 @@ from gateway.host.app import make_app
 from gateway.host.compose import Host, open_host
 from gateway.host.hostfile import announce, make_cli_token, withdraw
 from gateway.testing.slack import Channel, Playground, SlackEmulator, Time, furnish
+from tests.support.cli import TOKEN
 from tests.support.http import on_socket
 from tests.unit.definition.directories import write
 
@@ -77,6 +78,8 @@ class Clinic:
             "GATEWAY_AGENT": str(self.folder / "agent"),
             "GATEWAY_STATE": str(self.folder / "state"),
             "GATEWAY_MODEL": "scripted",
+            "GATEWAY_API_TOKEN": TOKEN,
+            "PORT": "0",
             "GATEWAY_PUBLIC_URL": self.url,
             **self.changes,
             **changes,

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from gateway.cli.operate.manifest import NEEDS
-from tests.support.cli import Ran, Shell
+from tests.support.cli import TOKEN, Ran, Shell
 from tests.unit.cli.doctor.clinic import REFUND, Clinic, clinic, running
 from tests.unit.cli.doctor.test_state_faults import ROUTELESS
 
@@ -17,6 +17,8 @@ async def gateway(ill: Clinic, *words: str) -> Ran:
         "GATEWAY_AGENT": str(ill.folder / "agent"),
         "GATEWAY_STATE": str(ill.folder / "state"),
         "GATEWAY_PUBLIC_URL": ill.url,
+        "GATEWAY_API_TOKEN": TOKEN,
+        "PORT": "0",
     }
     return await asyncio.to_thread(Shell(ill.folder, **settings).run, *words)
 

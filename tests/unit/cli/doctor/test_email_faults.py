@@ -20,6 +20,7 @@ from gateway.engine.kinds import Millis
 from gateway.host.app import make_app
 from gateway.host.compose import open_host
 from gateway.host.hostfile import announce, make_cli_token, withdraw
+from tests.support.cli import TOKEN
 from tests.support.http import on_socket
 from tests.support.mail.office import (
     ADA,
@@ -43,7 +44,8 @@ class Ward:
     changes: dict[str, str] = field(default_factory=dict[str, str])
 
     def settings(self) -> Settings:
-        read = {**email_settings(self.post, self.folder), **self.changes}
+        served = {"GATEWAY_API_TOKEN": TOKEN, "PORT": "0"}
+        read = {**email_settings(self.post, self.folder, **served), **self.changes}
         return Settings.load({k: v for k, v in read.items() if v}, toml_path=None)
 
     async def look(self, *, online: bool = True, probe: bool = False) -> Mapping[str, Finding]:
