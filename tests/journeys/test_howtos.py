@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sqlite3
 import subprocess
@@ -43,12 +44,15 @@ def made(tmp_path: Path) -> Path:
 async def test_the_gateway_inside_an_application(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (block,) = blocks("docs/howto/embed.md", "python")
+    block, approvals = blocks("docs/howto/embed.md", "python")
     monkeypatch.chdir(made)
     monkeypatch.setenv("MODEL", "scripted")
     names: dict[str, Any] = {"__name__": "app"}
     exec(compile(block.code, write(made, block.code), "exec"), names)  # noqa: S102
     app = cast("web.Application", await names["make_app"]())
+    exec(compile(approvals.code, write(made, approvals.code), "exec"), names)  # noqa: S102
+    runtime = app[names["GATEWAY"]].api.runtime
+    names["add_approvals"](app, runtime, lambda request: request.headers["Who"])
     async with on_socket(app) as url, connect(url) as client:
         assert (await client.get("/")).raw == b"the shop"
         body = {"message": "open on sunday?", "session": "s1"}
@@ -59,6 +63,24 @@ async def test_the_gateway_inside_an_application(
         session = app[names["GATEWAY"]].ctx.session("order-17")
         assert (await session.result("lost-17")).status == "completed"
         assert sum(message.role == "user" for message in await session.transcript()) == 1
+
+        who = {"Who": "shop:robin"}
+        body = {"message": "book me for friday", "session": "s2"}
+        opened = await client.post("/message", body)
+        (asked,) = json.loads((await client.get("/approvals", headers=who)).raw)
+        assert (asked["session"], asked["prompt"]) == ("s2", "Book the visitor for friday?")
+        path = f"/approvals/{asked['id']}"
+        stale = {"value": True, "digest": "another"}
+        assert (await client.post(path, stale, headers=who)).status == 409
+        answer = {"value": True, "digest": asked["digest"]}
+        told = await client.post(path, answer, headers=who)
+        assert (told.status, told.json) == (200, {"decided": True, "outcome": "approved"})
+        again = await client.post(path, answer, headers=who)
+        assert (again.status, again.json["code"]) == (409, "already_answered")
+        assert (await client.post("/approvals/req_none", answer, headers=who)).status == 404
+        result = await runtime.session("shop", "s2").result(str(opened.json["turn_id"]))
+        assert result.text.startswith("Booked for friday")
+        assert (await client.get("/approvals", headers=who)).raw == b"[]"
 
 
 def test_curl_asks_follows_and_approves(tmp_path: Path) -> None:
