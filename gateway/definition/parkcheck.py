@@ -1,13 +1,14 @@
 """Finds code around ``request_input`` that reads as if it could stop a turn from parking.
 
 It can't: a park is sticky. But the author who wrote ``except BaseException`` there expects control
-that never comes, so each such shape is a warning. Read off the syntax tree; nothing is run.
+that never comes, so each such shape is a warning. Read off the syntax tree; nothing is run. No walk
+here recurses: code as deep as Python itself takes is looked at like any other.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gateway.definition.problems import Findings
 
@@ -19,8 +20,10 @@ _SWALLOWERS = {"BaseException", "CancelledError", "BaseExceptionGroup"}
 def check_parks(tree: ast.Module, place: str, findings: Findings) -> None:
     """Add a warning for every risky shape, and an error where a plain ``def`` tool asks."""
     asking = _asking_functions(tree)
-    for node, parents in _walk(tree, ()):
+    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _asks(node, asking):
+            parents = _parents(node, above)
             for line, shape, fix in _shapes(node, parents):
                 findings.warn(place, line, f"{shape} around {ASK}", fix)
             if _called(node) == ASK and not _refuse_sync(node, parents, place, findings):
@@ -62,16 +65,21 @@ def uses_services(tree: ast.Module) -> int | None:
     return min(lines, default=None)
 
 
-def _walk(
-    node: ast.AST, parents: tuple[ast.AST, ...]
-) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
-    for child in ast.iter_child_nodes(node):
-        yield child, (*parents, node)
-        yield from _walk(child, (*parents, node))
+def _parents(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> list[ast.AST]:
+    """All that it stands in, outermost first."""
+    found: list[ast.AST] = []
+    while (parent := above.get(node)) is not None:
+        found.append(parent)
+        node = parent
+    return found[::-1]
 
 
 def _called(call: ast.Call) -> str:
-    match call.func:
+    return _last_name(call.func)
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
         case _:
@@ -151,14 +159,19 @@ def _raises(handler: ast.ExceptHandler) -> bool:
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements of a ``finally`` that drop the exception under way."""
-    for statement in body:
-        if isinstance(statement, ast.Return | ast.Break | ast.Continue):
+    waiting = [(statement, False) for statement in body]
+    while waiting:
+        statement, looped = waiting.pop()
+        if isinstance(statement, ast.Return) or (
+            isinstance(statement, ast.Break | ast.Continue) and not looped
+        ):
             yield statement
         elif isinstance(statement, ast.For | ast.AsyncFor | ast.While):
             # A break in there belongs to that loop.
-            yield from (s for s in _leaving(statement.body) if isinstance(s, ast.Return))
+            waiting += [(inner, True) for inner in statement.body]
+            waiting += [(inner, looped) for inner in statement.orelse]
         elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from _leaving(list(_statements(statement)))
+            waiting += [(inner, looped) for inner in _statements(statement)]
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:
@@ -178,8 +191,7 @@ def _with_shapes(node: ast.With | ast.AsyncWith) -> Iterator[tuple[int, str, str
         if _called(call) == "TaskGroup":
             yield node.lineno, "a TaskGroup", "ask before the group begins, or after it has ended"
         if _called(call) == "suppress" and any(
-            isinstance(a, ast.Name | ast.Attribute) and ast.unparse(a).split(".")[-1] in _SWALLOWERS
-            for a in call.args
+            _last_name(argument) in _SWALLOWERS for argument in call.args
         ):
             yield node.lineno, "suppress(BaseException)", "suppress Exception at most"
 
@@ -241,4 +253,4 @@ def _handed_on(function: ast.AST, name: str) -> bool:
 
 def _is_tool(decorator: ast.expr) -> bool:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return isinstance(target, ast.Name | ast.Attribute) and ast.unparse(target).endswith("tool")
+    return _last_name(target).endswith("tool")

@@ -35,21 +35,13 @@ def read_text(path: Path, shown: str, findings: Findings) -> str | None:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-DEEPEST = 300
-"""Levels of a tree that is looked at. What a person writes has some thirty."""
-
-
 def parse(path: Path) -> ast.Module | None:
-    """The syntax tree; ``None`` for what can't be parsed, which importing reports, and for one that is too
-    deep to be walked over."""
+    """The syntax tree; ``None`` for what can't be parsed, which importing reports. It may be deeper than
+    a function can call itself."""
     try:
-        tree = ast.parse(path.read_bytes(), filename=str(path))
+        return ast.parse(path.read_bytes(), filename=str(path))
     except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
         return None
-    level: list[ast.AST] = [tree]
-    for _ in range(DEEPEST):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    return None if level else tree
 
 
 def is_private(name: str) -> bool:

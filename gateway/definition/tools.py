@@ -38,7 +38,8 @@ def check_waits(tree: ast.Module, place: str, findings: Findings) -> None:
         if not isinstance(node, ast.AsyncFunctionDef):
             continue
         for call in _calls(node):
-            first, dot, rest = ast.unparse(call.func).partition(".")
+            spelled = _spelled(call.func)
+            first, dot, rest = spelled.partition(".")
             name = known.get(first, "") + dot + rest
             if name in _WAITING or name.startswith("requests."):
                 findings.warn(
@@ -46,7 +47,7 @@ def check_waits(tree: ast.Module, place: str, findings: Findings) -> None:
                     call.lineno,
                     f"calls {name} in async def {node.name}, which stops every turn meanwhile",
                     "await something that waits without holding the thread, such as asyncio.sleep,"
-                    f" or await asyncio.to_thread({ast.unparse(call.func)}, …)",
+                    f" or await asyncio.to_thread({spelled}, …)",
                 )
 
 
@@ -66,14 +67,34 @@ def _imported(tree: ast.Module) -> dict[str, str]:
     return names
 
 
+def _spelled(called: ast.expr) -> str:
+    """What is called, as it is written, without the arguments of calls on the way to it; empty where
+    that begins with no name."""
+    parts: list[str] = []
+    arguments = ""
+    while True:
+        match called:
+            case ast.Attribute(value=value, attr=name):
+                parts.append(name + arguments)
+                called, arguments = value, ""
+            case ast.Call(func=function):
+                called, arguments = function, f"(…){arguments}"
+            case ast.Name(id=name):
+                return ".".join([name + arguments, *reversed(parts)])
+            case _:
+                return ""
+
+
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
     """Calls that a function makes itself: a function inside it may run in another thread."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        if isinstance(child, ast.Call):
-            yield child
-        yield from _calls(child)
+    waiting = [node]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                continue
+            if isinstance(child, ast.Call):
+                yield child
+            waiting.append(child)
 
 
 def load_tools(package: Package, findings: Findings) -> dict[str, Tool]:

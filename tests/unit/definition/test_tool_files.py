@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -58,6 +59,40 @@ def test_code_without_end_is_no_crash(terms: int, tmp_path: Path) -> None:
     root = write(tmp_path, {"tools/x.py": tool})
     with suppress(DefinitionError):  # where Python itself can't, it is told
         assert "x" in load_agent(root, env={}).definition.tools
+
+
+LONG = " + ".join(["1"] * 1500)
+ELSE = "".join(f"    elif n == {n}:\n        pass\n" for n in range(700))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"return {LONG} + ctx.request_input(id='a', prompt='?')", "is called and never awaited"),
+        (f"return {LONG} + time.sleep(1)", "calls time.sleep in async def x"),
+        (
+            (
+                f"try:\n    await ctx.request_input(id='a', prompt='?')\n"
+                f"finally:\n    if n == -1:\n        pass\n{ELSE}    else:\n        return 1"
+            ),
+            "return in a finally around request_input",
+        ),
+    ],
+    ids=["forgotten", "waits", "finally"],
+)
+def test_code_that_goes_deep_is_looked_at_like_any_other(
+    body: str, message: str, tmp_path: Path
+) -> None:
+    text = (
+        "import time\nfrom gateway import ToolContext, tool\n\n@tool\n"
+        "async def x(ctx: ToolContext, n: int) -> int:\n    'X.'\n" + indent(body, "    ")
+    )
+    root = write(tmp_path, {"tools/x.py": text})
+    try:
+        told = load_agent(root, env={}).warnings
+    except DefinitionError as error:
+        told = error.problems
+    assert [one.message for one in told if message in one.message]
 
 
 @pytest.mark.parametrize(
