@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import cast
 
 from gateway.engine import events as ev
 from gateway.engine.decisions.position import AskModel
-from gateway.engine.errors import ModelError, ModelUnavailableError
+from gateway.engine.errors import GatewayError, ModelError, ModelUnavailableError
 from gateway.engine.kinds import JsonObject, Millis
 from gateway.engine.messages import Block, Message, Reasoning, Text, ToolCall
 from gateway.engine.model import (
@@ -28,11 +29,14 @@ from gateway.engine.model import (
 from gateway.engine.records import StepRow, Writes
 from gateway.engine.schema import to_json
 from gateway.engine.steps.attempt import Attempt
-from gateway.engine.steps.billing import bill_lost, charge, usage_row
+from gateway.engine.steps.billing import bill_lost, charge, kept_usage, spent, usage_row
+from gateway.engine.steps.foreign import passes_on
 from gateway.engine.steps.signals import TurnFailure, TurnStopped
 from gateway.engine.struct import replace
 from gateway.engine.wire import clean, message_row, totals_json
 from gateway.engine.wire.events import event_row, reasoning_text
+
+log = logging.getLogger("gateway.engine")
 
 FIRST_DELAY = 1.0
 LONGEST_DELAY = 30.0
@@ -89,7 +93,11 @@ async def _ask_until_answered(attempt: Attempt, move: AskModel) -> ModelReply:
                 ) from error
             await _wait_to_retry(attempt, tries, delay, str(error))
             continue
-        if _says_something(reply):
+        try:
+            said = _says_something(reply)
+        except (TypeError, AttributeError) as error:
+            raise await _unkept(attempt, move, reply, error) from error
+        if said:
             return reply
         await bill_lost(attempt, reply.usage)
         if reply.stop not in NORMAL_STOPS:
@@ -145,10 +153,11 @@ async def _ask(attempt: Attempt) -> ModelReply:
         turn_id=attempt.turn_id,
         session=attempt.session,
     )
-    stream = cast("_Stream", attempt.world.agent.model.stream(request))
+    model = attempt.world.agent.model
     reply: ModelReply | None = None
     meter: Meter | None = None
     try:
+        stream = cast("_Stream", model.stream(request))
         with _no_cancel_from_within(), attempt.interruptible():
             try:
                 async for item in stream:
@@ -167,8 +176,18 @@ async def _ask(attempt: Attempt) -> ModelReply:
         if reply is None:
             raise ModelUnavailableError("the model's stream ended without a reply")
     except (ModelError, TurnStopped) as why:
-        await bill_lost(attempt, _spent(why, reply, meter))
+        await bill_lost(attempt, spent(why, reply, meter))
         raise
+    except BaseException as error:
+        if passes_on(error) or isinstance(error, GatewayError):
+            raise
+        adapter, kind = type(model).__name__, type(error).__name__
+        log.exception("the model adapter %s broke", adapter, extra={"turn_id": attempt.turn_id})
+        await bill_lost(attempt, spent(None, reply, meter))
+        raise ModelError(
+            f"the model adapter {adapter} raised {kind}",
+            fix="mend the adapter; the log says where it happened",
+        ) from error
     return reply
 
 
@@ -181,17 +200,6 @@ def _no_cancel_from_within() -> Generator[None]:
         if (task := asyncio.current_task()) is None or task.cancelling():
             raise
         raise ModelUnavailableError("the model's call was cancelled from within") from error
-
-
-def _spent(
-    why: ModelError | TurnStopped, reply: ModelReply | None, meter: Meter | None
-) -> Usage | None:
-    """What the call cost: who raised the error knows best, and a stop may come after the reply."""
-    if isinstance(why, ModelError) and why.usage is not None:
-        return why.usage
-    if reply is not None:
-        return reply.usage
-    return None if meter is None else meter.read()
 
 
 def _delta_event(attempt: Attempt, item: _Shown) -> tuple[ev.TurnEvent, ...]:
@@ -225,26 +233,22 @@ def _delta_event(attempt: Attempt, item: _Shown) -> tuple[ev.TurnEvent, ...]:
 # -- committing ----------------------------------------------------------------------------------------
 async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
     now, record = attempt.now(), attempt.record
-    message = Message(
-        index=move.index,
-        role="assistant",
-        blocks=_blocks(reply),
-        turn_id=record.turn_id,
-        source=record.source,
-        trust="agent",
-        stop=reply.stop,
-    )
     try:
+        message = Message(
+            index=move.index,
+            role="assistant",
+            blocks=_blocks(reply),
+            turn_id=record.turn_id,
+            source=record.source,
+            trust="agent",
+            stop=reply.stop,
+        )
         row = message_row(message, attempt.begun.generation, record.row)
-    except (TypeError, ValueError, RecursionError) as error:
-        await bill_lost(attempt, reply.usage)
-        raise TurnFailure(
-            f"the model's reply isn't JSON, so it can't be kept: {error}",
-            phase="model",
-            step=move.step,
-        ) from error
-    events = _events(attempt, message, reply.usage, now)
-    charge(attempt, reply.usage)
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise await _unkept(attempt, move, reply, error) from error
+    usage = kept_usage(attempt, reply.usage)
+    events = _events(attempt, message, usage, now)
+    charge(attempt, usage)
     complete = not message.calls and reply.stop != "pause_turn"
     turns = attempt.advanced()
     if complete:
@@ -283,12 +287,21 @@ async def _commit(attempt: Attempt, move: AskModel, reply: ModelReply) -> bool:
                 at=now,
             ),
         ),
-        usage=(usage_row(attempt, message.index, reply.usage, now),),
+        usage=(usage_row(attempt, message.index, usage, now),),
         events=tuple([event_row(event, record.row) for event in events]),
         turns=turns,
     )
     await attempt.commit(writes, (message,), events)
     return complete
+
+
+async def _unkept(
+    attempt: Attempt, move: AskModel, reply: ModelReply, error: Exception
+) -> TurnFailure:
+    await bill_lost(attempt, reply.usage)
+    return TurnFailure(
+        f"the model's reply isn't JSON, so it can't be kept: {error}", phase="model", step=move.step
+    )
 
 
 def _blocks(reply: ModelReply) -> tuple[Block, ...]:

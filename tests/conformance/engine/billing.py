@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from typing_extensions import override
@@ -14,9 +16,12 @@ from gateway.engine.errors import ModelError, ModelUnavailableError
 from gateway.engine.limits import Limits
 from gateway.engine.messages import Text
 from gateway.engine.model import Meter, ModelDelta, ModelReply, ModelRequest, TextDelta, Usage
+from gateway.engine.struct import replace
 from gateway.models.scripted import ScriptedModel
+from tests.conformance.engine.cast import Said
 from tests.conformance.engine.kit import Bench, Hands, Hold, june, logged, run, say, soon, until
 
+SAID = ModelReply((Text("hi"),))
 WHOLE = Usage(model="m", input=20, output=4, cost=Decimal("0.02"), prices="p")
 CUT = Usage(model="m", input=10, output=2, cost=Decimal("0.001"), prices="p", estimated=True)
 
@@ -176,6 +181,82 @@ class TestBilling:
         await bench.start()
         assert (await soon(bench.session().result("t1"))).text == "whole"
         assert await billed(bench) == bill(2, (30, 6), "0.021")
+
+
+WRONG: dict[str, Any] = {
+    "cost: NaN is no amount": {"cost": Decimal("NaN")},
+    "cost: it is below 0": {"cost": Decimal(-1)},
+    "cost: str isn't a Decimal": {"cost": "0.02"},
+    "cost: it has more than": {"cost": Decimal("1E-999999")},
+    "output: str isn't a number": {"output": "4"},
+    "output: nan isn't a whole number": {"output": float("nan")},
+    "output: it is below 0": {"output": -4},
+    "output: it is above": {"output": 2**64},
+    "model: NoneType isn't text": {"model": None},
+    "raw: raw's id is of type object": {"raw": {"id": object()}},
+    "raw: list isn't an object": {"raw": [1]},
+}
+
+
+class TestBillsThatCantBeKept:
+    async def test_the_answer_is_and_the_adapter_is_named(
+        self, bench: Bench, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        replies = [replace(SAID, usage=replace(WHOLE, **wrong)) for wrong in WRONG.values()]
+        await bench.start(june(model=Said(*replies)))
+        for number, why in enumerate(WRONG):
+            turn_id = f"t{number}"
+            caplog.clear()
+            assert (await run(bench.session(), turn_id=turn_id)).text == "hi", why
+            [line] = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
+            assert f"the model adapter Said reports a usage that can't be kept whole ({why}" in line
+            [told] = [e for e in await logged(bench, turn_id) if isinstance(e, ev.UsageEvent)]
+            assert told.usage.estimated, why
+            assert told.usage.input == 20, why
+            assert (told.usage.output == 4) == ("output" not in why), why
+            assert (told.usage.cost == WHOLE.cost) == ("cost" not in why), why
+
+    async def test_what_is_no_bill_at_all_is_told_too(
+        self, bench: Bench, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        nothing: Any = {"input": 20}
+        await bench.start(june(model=Said(replace(SAID, usage=nothing))))
+        assert (await run(bench.session(), turn_id="t1")).text == "hi"
+        assert "it is of type dict, not a Usage" in caplog.text
+
+    async def test_numbers_of_another_kind_are_kept_whole(
+        self, bench: Bench, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        given: dict[str, Any] = {"input": 20.0, "cost": 0.02, "raw": {"left": float("inf")}}
+        other = replace(WHOLE, **given)
+        await bench.start(june(model=Said(ModelReply((), usage=other), replace(SAID, usage=other))))
+        assert (await run(bench.session(), turn_id="t1")).text == "hi"
+        assert await billed(bench) == bill(2, (40, 8), "0.04")
+        assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+    async def test_a_call_that_was_lost_is_billed_as_far_as_it_can_be(self, bench: Bench) -> None:
+        given: dict[str, Any] = {"output": "2"}
+        cut = replace(CUT, **given)
+        lost = ModelUnavailableError("connection lost", retry_after=0.0, usage=cut)
+        await bench.start(june(model=Breaking(lost)))
+        assert (await run(bench.session(), turn_id="t1")).text == "whole"
+        assert await billed(bench) == bill(2, (30, 4), "0.021")
+
+    async def test_a_meter_that_breaks_leaves_the_cancel_one(self, bench: Bench) -> None:
+        class Dark(ScriptedModel):
+            @override
+            async def stream(
+                self, request: ModelRequest
+            ) -> AsyncGenerator[ModelDelta | ModelReply]:
+                yield Meter(lambda: sys.exit(3))
+                await hold.here()
+
+        hold = Hold()
+        await bench.start(june(model=Dark(lambda _: say(""))))
+        session = await bench.begin()
+        await hold.wait()
+        await session.cancel("t1")
+        assert (await soon(session.result("t1"))).status == "cancelled"
 
 
 async def _calls(bench: Bench, count: int) -> bool:

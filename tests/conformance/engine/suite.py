@@ -8,6 +8,7 @@ from tests.conformance.engine.acceptance import (
 )
 from tests.conformance.engine.billing import (
     TestBilling,
+    TestBillsThatCantBeKept,
 )
 from tests.conformance.engine.crashes import (
     TestCrashes,
@@ -77,14 +78,19 @@ from tests.conformance.engine.ways.endings import (
     TestEndings,
     TestEndingsByOthers,
 )
+from tests.conformance.engine.ways.foreign import (
+    TestAdapters,
+)
 from tests.conformance.engine.ways.preparing import (
     TestPreparing,
 )
 
 __all__ = [
     "TestAcceptance",
+    "TestAdapters",
     "TestAnswers",
     "TestBilling",
+    "TestBillsThatCantBeKept",
     "TestCancel",
     "TestCrashes",
     "TestDeadlines",
