@@ -24,6 +24,7 @@ from gateway.definition.source import entries, parse
 from gateway.definition.tools import check_waits, load_tools
 from gateway.engine.agent import AgentDef
 from gateway.engine.errors import ConfigError
+from gateway.engine.steps.foreign import contained
 from gateway.engine.struct import struct
 from gateway.engine.tool import Tool
 
@@ -93,9 +94,10 @@ class Loaded:
         if factory is None:
             return self.definition
         try:
-            services = factory(self.env)
-            if inspect.isawaitable(services):
-                services = await cast("Awaitable[object]", services)
+            with contained:
+                services = factory(self.env)
+                if inspect.isawaitable(services):
+                    services = await cast("Awaitable[object]", services)
         except ConfigError:
             raise
         except KeyError as error:

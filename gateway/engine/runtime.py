@@ -47,6 +47,7 @@ from gateway.engine.ports import (
 from gateway.engine.records import TurnRecord
 from gateway.engine.session import Session
 from gateway.engine.steps.attempt import Attempt, World
+from gateway.engine.steps.foreign import close, contained
 from gateway.engine.steps.signals import Drained, TurnFailure
 from gateway.engine.steps.tasks import Tasks
 from gateway.engine.struct import struct
@@ -152,7 +153,7 @@ class Runtime:
         for actor in self.actors():
             actor.let_go()
         for agent in (*self.agents.values(), *self._replaced):
-            await agent.model.close()
+            await close(agent.model)
 
     async def _drivers_end(self, seconds: float) -> None:
         drivers = [actor.driver for actor in self.actors() if actor.driver is not None]
@@ -300,7 +301,8 @@ class Runtime:
         if not events:
             return
         try:
-            await self.sink.publish(ref, events)
+            with contained:
+                await self.sink.publish(ref, events)
         except Exception:
             log.exception("the event sink failed", extra={"session": ref.key})
 
@@ -318,9 +320,10 @@ class Runtime:
         hook = world.agent.on_turn_error
         if hook is not None:
             try:
-                done = hook(told)
-                if inspect.isawaitable(done):
-                    await done
+                with contained:
+                    done = hook(told)
+                    if inspect.isawaitable(done):
+                        await done
             except Exception:
                 log.exception("on_turn_error failed", extra={"turn_id": record.turn_id})
             else:
@@ -355,15 +358,16 @@ class Runtime:
             digest=found.request.digest,
         )
         try:
-            allowed = await agent.authorize_answer(
-                policy=policy,
-                scope=None if scope is None else str(scope),
-                by=by,
-                principal=principal,
-                request=asked,
-                speaker=speaker,
-                services=agent.services,
-            )
+            with contained:
+                allowed = await agent.authorize_answer(
+                    policy=policy,
+                    scope=None if scope is None else str(scope),
+                    by=by,
+                    principal=principal,
+                    request=asked,
+                    speaker=speaker,
+                    services=agent.services,
+                )
         except Exception as error:
             raise AuthorizeHookError(
                 "the agent's authorize_answer hook failed; the answer was not applied",

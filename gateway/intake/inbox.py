@@ -20,6 +20,7 @@ from gateway.engine.kinds import Millis
 from gateway.engine.ledger import InboxRow
 from gateway.engine.limits import SYSTEM_WAITS, Waits
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.foreign import contained
 from gateway.intake import words
 from gateway.intake.accept import Entrance
 from gateway.intake.acting.answers import answer
@@ -101,7 +102,8 @@ class Inbox:
 
     async def _one(self, row: InboxRow) -> None:
         try:
-            await self._settle(row, await self._act(row))
+            with contained:
+                await self._settle(row, await self._act(row))
         except asyncio.CancelledError:
             await self._give_back(row)
             raise
@@ -137,7 +139,8 @@ class Inbox:
             return None
         try:
             async with self._waits.timeout(PATIENCE):
-                return await _acted(means, row, stored)
+                with contained:
+                    return await _acted(means, row, stored)
         except StoreUnavailableError as error:
             return Later(retry_at(row.attempts, now), str(error))
         except RetryLater as error:

@@ -17,6 +17,7 @@ from gateway.engine.ledger import Delivery, Part, SettledState
 from gateway.engine.limits import Clock
 from gateway.engine.records import Companion, DeliveryMark, DeliveryOpened, TurnRecord
 from gateway.engine.runtime import Runtime
+from gateway.engine.steps.foreign import contained
 from gateway.engine.struct import replace, struct
 from gateway.outbox.journal import RowJournal
 from gateway.outbox.stream import turn_stream
@@ -80,7 +81,8 @@ class Sender:
         """How the row is to be put back; ``None`` for one that its channel settled."""
         row = journal.delivery
         try:
-            back = await self._show(journal)
+            with contained:
+                back = await self._show(journal)
         except RetryLater as later:
             return self._again(row, "later", later.why, later.at)
         except Undeliverable as letter:

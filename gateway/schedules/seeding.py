@@ -10,6 +10,7 @@ from datetime import datetime
 from gateway.definition.author import SeedFunction
 from gateway.engine.errors import GatewayError
 from gateway.engine.steps.apart import apart
+from gateway.engine.steps.foreign import passes_on
 
 SEED_SECONDS = 60.0
 """How long a seed function may take."""
@@ -37,8 +38,8 @@ async def asked(seed: SeedFunction, at: datetime, services: object) -> str | Non
         async with limit:
             made = await _apart(seed, lambda: seed(at=at, services=services))
             found = await made if inspect.isawaitable(made) else made
-    except (Exception, SystemExit, asyncio.CancelledError) as error:
-        if _cancelled():
+    except BaseException as error:
+        if _cancelled() or passes_on(error):
             raise
         if limit.expired():
             why = f"its seed function took longer than {SEED_SECONDS:.0f} s"

@@ -13,6 +13,7 @@ from gateway.engine.decisions.preparing import Unprepared
 from gateway.engine.loop.home import Home
 from gateway.engine.messages import Text
 from gateway.engine.ports import PREPARE_SECONDS, Prepared, Preparer, Preparing
+from gateway.engine.steps.foreign import contained
 
 log = logging.getLogger("gateway.engine")
 
@@ -64,7 +65,8 @@ class Reading:
 
 async def _ask(preparer: Preparer, asked: Preparing, read: list[Prepared]) -> None:
     try:
-        read.append(await preparer.prepare(asked))
+        with contained:
+            read.append(await preparer.prepare(asked))
     except Exception as error:  # noqa: BLE001 - the turn goes on without; its words may be anybody's
         why = type(error).__name__
         log.warning("what turn %s wants read could not be read: %s", asked.turn_id, why)

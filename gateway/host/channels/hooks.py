@@ -15,6 +15,7 @@ from aiohttp import web
 
 from channels.contract import HookReply, HookRequest, Route
 from gateway.engine.errors import GatewayError, NotFoundError, StoreUnavailableError
+from gateway.engine.steps.foreign import contained
 from gateway.host.api import Api
 from gateway.host.problems import BadRequestError, MethodError, problem
 from gateway.host.table import read_body
@@ -50,7 +51,8 @@ async def serve(api: Api, request: web.Request, channel: str, path: str) -> web.
 
 async def _answer(route: Route, asked: HookRequest, channel: str) -> web.Response:
     try:
-        return _response(await route.handler(asked))
+        with contained:
+            return _response(await route.handler(asked))
     except StoreUnavailableError:
         log.warning("a webhook of %s couldn't be kept: the store is away", channel)
         return problem(StoreUnavailableError("this can't be kept now", fix="send it again"))

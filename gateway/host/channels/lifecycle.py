@@ -16,6 +16,7 @@ from typing import Protocol
 from channels.protocol import ChannelContext
 from gateway.engine.errors import told
 from gateway.engine.limits import Waits
+from gateway.engine.steps.foreign import contained
 from gateway.engine.steps.tasks import Tasks
 from gateway.host.channels.registry import Registry
 
@@ -92,7 +93,8 @@ class Lifecycle:
         while True:
             try:
                 async with self._waits.timeout(START_SECONDS):
-                    await channel.start(self._context(source))
+                    with contained:
+                        await channel.start(self._context(source))
             except Exception as error:  # noqa: BLE001 - whatever it is, the host goes on
                 failures += 1
                 tried.set()
@@ -124,7 +126,8 @@ class Lifecycle:
     async def _bounded(self, what: str, work: Awaitable[object]) -> None:
         try:
             async with self._waits.timeout(STOP_SECONDS + 3.0):
-                await work
+                with contained:
+                    await work
         except Exception as error:  # noqa: BLE001 - the rest has to be stopped, too
             log.warning("%s failed: %s", what, _told(error))
 

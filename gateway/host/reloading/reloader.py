@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from gateway.definition import DefinitionError, Loaded
 from gateway.engine.errors import ConfigError
+from gateway.engine.steps.foreign import contained
 from gateway.host.channels.equipping import with_tools
 from gateway.host.compose import Host, load
 from gateway.host.reloading.looking import Seen, look
@@ -54,7 +55,8 @@ class Reloader:
         """Take the directory up as it is now. ``names``: the files that changed."""
         api = self._host.api
         try:
-            await self._take_up()
+            with contained:
+                await self._take_up()
         except Exception as error:  # whatever it is, the author corrects it and saves again
             if not isinstance(error, ConfigError):
                 log.exception("the agent directory can't be loaded")

@@ -80,6 +80,7 @@ from tests.conformance.engine.ways.endings import (
 )
 from tests.conformance.engine.ways.foreign import (
     TestAdapters,
+    TestForeignCode,
 )
 from tests.conformance.engine.ways.preparing import (
     TestPreparing,
@@ -102,6 +103,7 @@ __all__ = [
     "TestEndlessCalls",
     "TestEvents",
     "TestExpiry",
+    "TestForeignCode",
     "TestKeys",
     "TestLeaving",
     "TestModelRetries",

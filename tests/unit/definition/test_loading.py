@@ -340,6 +340,7 @@ def test_services_are_built_at_start_from_the_environment(kind: str, tmp_path: P
     [
         ("return None", "returned nothing"),
         ("raise OSError('refused')", "can't be built: OSError: refused"),
+        ("raise SystemExit(2)", "can't be built: ExitRaised: it raised SystemExit"),
     ],
 )
 def test_services_that_are_missing_stop_the_start(body: str, said: str, tmp_path: Path) -> None:

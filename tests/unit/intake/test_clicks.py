@@ -268,14 +268,17 @@ async def test_an_act_that_has_to_wait_is_done_later(here: Stage) -> None:
     assert here.world.talk.acts == [("home", None)]
 
 
-async def test_an_act_that_fails_is_tried_again_and_stops_no_other(here: Stage) -> None:
-    here.world.talk.broken = True
+@pytest.mark.parametrize("error", [RuntimeError("broken"), SystemExit(3)])
+async def test_an_act_that_fails_is_tried_again_and_stops_no_other(
+    here: Stage, error: BaseException
+) -> None:
+    here.world.talk.broken = error
     await here.receive(acted("revoked", "E1"))
     request = await asked(here)
     await here.receive(pressed(request, event="E2"))
     await here.settled("E2", "decided")
     assert (await here.verdict("E1")).rule == "revoked:kept"
-    here.world.talk.broken = False
+    here.world.talk.broken = None
     await here.settled("E1", "revoked:done")
     assert here.world.talk.acts == [("revoked", None)]
 

@@ -234,7 +234,7 @@ async def test_an_event_of_a_channel_that_does_not_run_here_is_left_for_one_wher
 
 
 async def test_what_failed_for_a_day_is_given_up_and_its_author_told(here: Stage) -> None:
-    here.world.talk.broken = True
+    here.world.talk.broken = RuntimeError("the channel is broken")
     old = Millis(here.time.now() - GIVEN_UP)
     home = acted("home", "E1")
     body = body_of(home)

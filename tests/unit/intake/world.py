@@ -55,7 +55,7 @@ class Talk:
         self.opened: set[str] = set()
         self.asked: list[str] = []
         self.later: list[Millis] = []
-        self.broken = False
+        self.broken: BaseException | None = None
         self.begun = 0
         self.hangs = False
         """An act never comes to its end."""
@@ -97,8 +97,8 @@ class Talk:
     async def act(self, control: Control, card: Card | None) -> None:
         if self.later:
             raise RetryLater(self.later.pop(), "busy")
-        if self.broken:
-            raise RuntimeError("the channel is broken")
+        if self.broken is not None:
+            raise self.broken
         self.begun += 1
         while self.hangs:
             await asyncio.sleep(0.01)

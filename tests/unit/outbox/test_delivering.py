@@ -272,8 +272,14 @@ async def test_what_brings_a_letter_back_while_it_is_put_down_isnt_missed(
         assert made.platform.at("s1") == ["re: hello"]
 
 
+@pytest.mark.parametrize(
+    ("error", "named"), [(ValueError, "ValueError"), (SystemExit, "ExitRaised")]
+)
 async def test_a_channels_own_fault_is_logged_by_its_class_and_tried_again(
-    memory: SessionStore, caplog: pytest.LogCaptureFixture
+    memory: SessionStore,
+    caplog: pytest.LogCaptureFixture,
+    error: type[BaseException],
+    named: str,
 ) -> None:
     faults = 1
 
@@ -281,14 +287,14 @@ async def test_a_channels_own_fault_is_logged_by_its_class_and_tried_again(
         nonlocal faults
         if when == "before" and faults:
             faults -= 1
-            raise ValueError("the secret plan is re: hello")
+            raise error("the secret plan is re: hello")
 
     async with desk(memory, platform=Platform(fault=fault)) as made:
         with caplog.at_level(logging.WARNING):
             await made.start("hello", "t1")
-            await made.until("t1", "due", error="failed: ValueError")
+            await made.until("t1", "due", error=f"failed: {named}")
             await made.until("t1", "done")
-        assert "channel fake failed to deliver: ValueError" in caplog.text
+        assert f"channel fake failed to deliver: {named}" in caplog.text
         assert "secret" not in caplog.text
         assert made.platform.at("s1") == ["re: hello"]
 

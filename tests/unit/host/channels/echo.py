@@ -39,8 +39,8 @@ class Echo:
 
     source: str = "echo"
     tools: Sequence[Tool] = (echo_only,)
-    refuses: list[Exception] = field(default_factory=list[Exception])
-    fails: Exception | None = None
+    refuses: list[BaseException] = field(default_factory=list[BaseException])
+    fails: BaseException | None = None
     log: list[str] = field(default_factory=list[str])
     shown: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     ctx: ChannelContext | None = None

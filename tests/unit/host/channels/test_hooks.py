@@ -128,6 +128,19 @@ async def test_any_other_fault_tells_an_id_and_nothing_that_was_said(
     assert "4242" not in body
 
 
+async def test_a_hook_that_would_exit_ends_its_request_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    channel = Echo(fails=SystemExit("4242"))
+    async with staged([channel]) as stage:
+        status, body = await send(stage.client, b'{"id": "1", "text": "hi"}')
+        channel.fails = None
+        assert (await send(stage.client, b'{"id": "1", "text": "hi"}'))[0] == 200
+    assert status == 500
+    assert "echo.py" in caplog.text, "the log has the place in the channel"
+    assert "4242" not in caplog.text + body
+
+
 async def test_a_host_without_channels_has_no_webhooks() -> None:
     async with running() as gateway:
         assert (await gateway.client.post("/channels/echo")).status == 404

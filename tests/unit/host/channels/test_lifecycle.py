@@ -47,12 +47,14 @@ async def test_a_channel_that_cannot_start_is_tried_again_and_said() -> None:
 
 
 async def test_it_comes_up_once_it_can(caplog: pytest.LogCaptureFixture) -> None:
-    channel = Echo(refuses=[RuntimeError("the card is 4242"), ConfigError("no")])
+    exits = SystemExit("the card is 4242")
+    channel = Echo(refuses=[RuntimeError("the card is 4242"), exits])
     async with staged([channel], speed=200) as stage:
         await until(lambda: channel.ctx is not None)
         await until(lambda: not stage.api.registry.troubles)
     assert channel.log == ["start", "start", "start", "stop"]
     assert "echo is down: RuntimeError;" in caplog.text
+    assert "echo is down: it raised SystemExit" in caplog.text
     assert "4242" not in caplog.text
 
 
