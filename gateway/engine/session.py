@@ -28,9 +28,10 @@ from gateway.engine.errors import (
 )
 from gateway.engine.events import TurnEvent
 from gateway.engine.kinds import CancelReason, Json, SessionRef, SessionStatus, Speaker
-from gateway.engine.loop.actor import Actor, turn_result
+from gateway.engine.loop.actor import Actor
 from gateway.engine.loop.keeper import Keeper
 from gateway.engine.loop.observing import observe
+from gateway.engine.loop.result import turn_result
 from gateway.engine.messages import Message
 from gateway.engine.outcomes import (
     Answered,

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from gateway.engine.agent import AgentDef
 from gateway.engine.decisions.admission import ViewChanged
-from gateway.engine.decisions.attempts import Begun, GaveUp, Taken, Taker, begin
-from gateway.engine.decisions.closing import error_record
-from gateway.engine.decisions.park import pending_input
+from gateway.engine.decisions.attempts import Begun, GaveUp, Taken, Taker, begin, let_go
 from gateway.engine.decisions.policy import runnable
 from gateway.engine.decisions.preparing import Unprepared
 from gateway.engine.errors import (
@@ -24,8 +21,10 @@ from gateway.engine.errors import (
 from gateway.engine.kinds import CancelReason
 from gateway.engine.loop.home import Home
 from gateway.engine.loop.reading import Reading
+from gateway.engine.loop.result import answer_in, turn_result
+from gateway.engine.loop.stalls import Stall
 from gateway.engine.loop.turn import drive
-from gateway.engine.messages import Message
+from gateway.engine.loop.warm import Warm
 from gateway.engine.model import Edition
 from gateway.engine.outcomes import Reset, TurnResult
 from gateway.engine.records import Ask, RequestRecord, TurnRecord
@@ -42,22 +41,6 @@ CONFLICTS = 3
 
 HEAD = Ask(lock="session", head=True)
 HEAD_AND_TAIL = Ask(lock="session", head=True, tail=True)
-
-
-@dataclass(slots=True)
-class Warm:
-    """The transcript as this process last left it; whole while the session's epoch is ``epoch``."""
-
-    epoch: int
-    generation: int
-    transcript: Transcript
-
-    def fits(self, begun: Begun) -> bool:
-        """Whether it is whole still. A parked turn is closed without an attempt, so under the same
-        epoch, and its owed calls get their results all the same."""
-        if (self.epoch, self.generation) != (begun.warm_epoch, begun.generation):
-            return False
-        return begun.opened is None or begun.opened.index == len(self.transcript.messages)
 
 
 class Actor:
@@ -85,6 +68,7 @@ class Actor:
         self._offered = False
         """A turn is being accepted that may begin in the same transaction."""
         self._conflicts = 0
+        self._stall = Stall(f"session {world.ref.agent}/{world.ref.key}")
         self.behind = 0
         """Turns that wait behind the session's first, as last seen under its lock."""
         self.driver: asyncio.Task[None] | None = None
@@ -202,9 +186,12 @@ class Actor:
                 try:
                     self._wake = await self._drive_one(begun) or self._wake
                     failures = 0
+                    self._stall.over()
                 except StoreUnavailableError as error:
                     failures += 1
                     await self._wait_for_store(failures, error)
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - it is told
+                    await self._wait(self._stall.met(error))
                 begun = None
         finally:
             self.driver = None
@@ -227,10 +214,14 @@ class Actor:
     async def _wait_for_store(self, failures: int, error: StoreUnavailableError) -> None:
         log.warning("the store is unavailable: %s", error, extra={"session": self.world.ref.key})
         self.runtime.store_failed(error)
+        await self._wait(min(10.0, 0.2 * 2**failures))
+
+    async def _wait(self, seconds: float) -> None:
+        """Until the next try: what is durable is read again then."""
         self._warm = None
         self._wake = True
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(10.0, 0.2 * 2**failures)):
+            async with asyncio.timeout(seconds):
                 await self.runtime.stopping.wait()
 
     async def take_turn(self, *, alone: bool = False) -> bool:
@@ -338,13 +329,28 @@ class Actor:
         more = begun.behind > 0 or record.cancel is not None or bool(self._resets)
         return more or self.runtime.shared
 
+    async def _attempt(self, begun: Begun) -> Attempt:
+        try:
+            return await self._set_up(begun)
+        except StoreUnavailableError:
+            raise
+        except Exception:
+            await self._put_back(begun)
+            raise
+
+    async def _put_back(self, begun: Begun) -> None:
+        """What can't be read isn't run, and no process is to be blamed for that."""
+        decide = partial(let_go, fence=begun.fence, ran=begun.record.ran)
+        with suppress(StaleAttemptError):
+            await self.world.store.amend(self.world.ref, Ask(turn_id=begun.record.turn_id), decide)
+
     async def _open_request(self, record: TurnRecord) -> RequestRecord | None:
         if record.request is None:
             return None
         found = await self.world.store.find_request(record.request)
         return None if found is None else found.request
 
-    async def _attempt(self, begun: Begun) -> Attempt:
+    async def _set_up(self, begun: Begun) -> Attempt:
         store, ref = self.world.store, self.world.ref
         warm = self._warm
         if warm is not None and warm.fits(begun):
@@ -379,22 +385,3 @@ class Actor:
                 fix="restore the store from a backup that holds it",
             )
         return edition_from(hashed, row.body)
-
-
-def answer_in(messages: list[Message], record: TurnRecord) -> str:
-    return "" if record.answer is None else messages[record.answer].text
-
-
-def turn_result(
-    record: TurnRecord, request: RequestRecord | None = None, text: str = ""
-) -> TurnResult:
-    state = record.state
-    if state in {"queued", "running"}:
-        raise GatewayError(f"turn {record.turn_id} has not come to rest: it is {state}")
-    return TurnResult(
-        turn_id=record.turn_id,
-        status=state,  # type: ignore[arg-type]
-        text=text,
-        error=error_record(record),
-        request=None if request is None else pending_input(request),
-    )

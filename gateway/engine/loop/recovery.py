@@ -16,6 +16,7 @@ from gateway.engine.loop.actor import Actor
 from gateway.engine.loop.keeper import Keeper
 from gateway.engine.records import Ask, OpenSession, RequestRecord, TurnRecord
 from gateway.engine.steps.attempt import Attempt
+from gateway.engine.steps.foreign import contained
 from gateway.engine.steps.signals import Cancelled, TimedOut
 from gateway.engine.struct import replace
 
@@ -112,7 +113,7 @@ async def _accompany(runtime: Keeper, ref: SessionRef) -> None:
 async def _alone(runtime: Keeper, ref: SessionRef) -> None:
     actor = runtime.actor(ref)
     try:
-        with contextlib.suppress(StoreUnavailableError):
+        with contextlib.suppress(Exception), contained:  # its driver meets that again, and tells
             await actor.take_turn(alone=True)
     finally:
         actor.quarantined = False

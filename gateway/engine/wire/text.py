@@ -48,7 +48,12 @@ def canonical(value: Json) -> str:
 
 
 def loads(body: str) -> JsonObject:
-    value = json.loads(body)
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise GatewayError(
+            f"a stored record isn't JSON: {error}", fix="restore it from a backup"
+        ) from error
     if not isinstance(value, dict):
         raise UnknownWireVersion(f"a stored record is not an object: {body[:40]!r}")
     return cast("JsonObject", value)

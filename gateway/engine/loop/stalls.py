@@ -1,0 +1,48 @@
+"""What can't go on although the store is there: a row that is damaged, or that another release wrote.
+
+Only somebody can mend that, so it is told once, and tried again ever less often until it goes on by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from gateway.engine.errors import GatewayError, told
+
+log = logging.getLogger("gateway.engine")
+
+FIRST_PAUSE = 5.0
+LONGEST_PAUSE = 300.0
+"""Seconds between two tries."""
+
+
+class Stall:
+    """Of one thing, which ``what`` names in the log."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._why: str | None = None
+        self._tries = 0
+
+    def met(self, error: BaseException) -> float:
+        """Seconds until the next try. Why is told where it wasn't yet."""
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._tries, 16))
+        self._tries += 1
+        ours = isinstance(error, GatewayError)
+        why = told(error) if isinstance(error, Exception) else type(error).__name__
+        if why != self._why:
+            self._why = why
+            log.error(
+                "%s can't go on: %s. Nothing of it is lost, and what comes for it is kept. Fix: mend what is"
+                " stored of it, or restore it from a backup; it then goes on by itself, within %.0f s",
+                self._what,
+                why,
+                LONGEST_PAUSE,
+                exc_info=None if ours else error,
+            )
+        return pause
+
+    def over(self) -> None:
+        if self._why is not None:
+            log.info("%s goes on", self._what)
+        self._why, self._tries = None, 0
