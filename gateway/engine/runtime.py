@@ -261,8 +261,9 @@ class Runtime:
         key = (id(agent), source, trigger)  # each is kept as long as we live
         made = self._editions.get(key)
         if made is None:
-            surface = freeze_surface(agent, source, trigger)
-            made = self._editions[key] = (surface, edition_for(agent, surface))
+            with contained:  # an adapter says its name and settings
+                surface = freeze_surface(agent, source, trigger)
+                made = self._editions[key] = (surface, edition_for(agent, surface))
         return made
 
     async def status(self, ref: SessionRef) -> SessionStatus:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 
-from gateway.engine.errors import GatewayError, told
+from gateway.engine.errors import GatewayError
 
 log = logging.getLogger("gateway.engine")
 
 FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 300.0
 """Seconds between two tries."""
+MEND = "mend what is stored of it, or restore it from a backup"
 
 
 class Stall:
@@ -29,14 +30,15 @@ class Stall:
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._tries, 16))
         self._tries += 1
         ours = isinstance(error, GatewayError)
-        why = told(error) if isinstance(error, Exception) else type(error).__name__
+        why = str(error) if ours else type(error).__name__  # another's words may be anybody's
         if why != self._why:
             self._why = why
             log.error(
-                "%s can't go on: %s. Nothing of it is lost, and what comes for it is kept. Fix: mend what is"
-                " stored of it, or restore it from a backup; it then goes on by itself, within %.0f s",
+                "%s can't go on: %s. Nothing of it is lost, and what comes for it is kept. Fix: %s; it"
+                " then goes on by itself, within %.0f s",
                 self._what,
                 why,
+                (isinstance(error, GatewayError) and error.fix) or MEND,
                 LONGEST_PAUSE,
                 exc_info=None if ours else error,
             )

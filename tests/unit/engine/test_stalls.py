@@ -31,19 +31,27 @@ DAMAGES = {
     "a message that isn't JSON": (
         "UPDATE gw_messages SET body = substr(body, 5) WHERE idx = 0",
         "a stored record isn't JSON",
+        "restore it from a backup",
     ),
     "a message of another release": (
         """UPDATE gw_messages SET body = replace(body, '"v":1', '"v":9')""",
         "has wire version 9",
+        "run the release that wrote it",
     ),
     "a message that lacks something": (
         """UPDATE gw_messages SET body = '{"v":1}'""",
         "KeyError",
+        "mend what is stored of it, or restore it from a backup",
     ),
-    "no edition": ("DELETE FROM gw_editions", "is missing from the store"),
+    "no edition": (
+        "DELETE FROM gw_editions",
+        "is missing from the store",
+        "restore the store from a backup",
+    ),
     "an opening that isn't JSON": (
         "UPDATE gw_turns SET body = 'x' || body",
         "a stored record isn't JSON",
+        "restore it from a backup",
     ),
 }
 TABLES = ("gw_messages", "gw_editions", "gw_turns")
@@ -103,7 +111,7 @@ def errors(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
 async def test_a_turn_that_cant_be_read_waits_to_be_mended(
     bench: Bench, database: Database, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    statement, why = DAMAGES[how]
+    statement, why, fix = DAMAGES[how]
     hold = Hold()
 
     async def held(request: ModelRequest) -> ModelReply:
@@ -120,7 +128,7 @@ async def test_a_turn_that_cant_be_read_waits_to_be_mended(
     (told,) = errors(caplog)
     assert told.getMessage().startswith("session june/s can't go on: ")
     assert why in told.getMessage()
-    assert "Fix: mend what is stored of it, or restore it from a backup" in told.getMessage()
+    assert f"Fix: {fix}" in told.getMessage()
     assert bool(told.exc_info) == (why == "KeyError"), "only what is no error of ours has a trace"
 
     later = await bench.begin("more", turn_id="t2")

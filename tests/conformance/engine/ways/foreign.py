@@ -10,12 +10,14 @@ from typing_extensions import override
 
 from gateway.engine.agent import TurnError
 from gateway.engine.errors import AuthorizeHookError, ModelError
+from gateway.engine.kinds import JsonObject
 from gateway.engine.messages import Text
 from gateway.engine.model import ModelReply
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import Prepared, Preparing
+from gateway.engine.steps.foreign import ExitRaised
 from tests.conformance.engine.cast import Hook, Said, asking
-from tests.conformance.engine.kit import SLACK, Bench, Hold, june, park, run, say, soon
+from tests.conformance.engine.kit import SLACK, Bench, Hold, june, park, run, say, soon, until
 
 
 class TestAdapters:
@@ -96,6 +98,23 @@ class TestForeignCode:
         await bench.start(june(model=Open(say("here"))))
         await bench.runtime.stop()
         assert "the model adapter Open couldn't be closed" in caplog.text
+
+    async def test_an_adapter_that_is_asked_for_its_settings(
+        self, bench: Bench, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Odd(Said):
+            @property
+            @override
+            def settings(self) -> JsonObject:
+                raise SystemExit(3)
+
+        await bench.start(june(model=Odd()))
+        try:
+            await bench.begin()
+        except ExitRaised as told:
+            assert str(told) == "it raised SystemExit"  # noqa: PT017 - or it begins later
+        else:
+            await until(lambda: "s can't go on: it raised SystemExit" in caplog.text)
 
     async def test_what_stops_us_passes_through_it(self, bench: Bench) -> None:
         hold = Hold()
