@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
+from channels.email.mime.html.valid import LONGEST
+
 _FAR: Final = 900.0
 """Pixels: as wide as a page. What is moved by that isn't on it any more."""
 _BACK: Final = -0.8 * _FAR
@@ -20,7 +22,6 @@ _SLIVER: Final = 0.002
 _SPECK: Final = 0.0001
 """What is too little of a box to read anything in, and of one as large as a page, which lengths are parts of."""
 _BLURRED: Final = 8.0
-_LONGEST: Final = 4_000
 
 _ONE: Final = ("px", "pt", "pc", "cm", "mm", "q", "in", "em", "rem", "ex", "ch", "")
 _MANY: Final = (1, 4 / 3, 16, 37.8, 3.78, 0.945, 96, 16, 16, 8, 8, 1)
@@ -30,6 +31,7 @@ _PIXELS: Final[Mapping[str, float]] = {
     **dict(zip(_ONE, _MANY, strict=True)),
     **dict.fromkeys(_OF_THE_PAGE, _FAR / 100),
 }
+_OF_LETTERS: Final = frozenset({"em", "ex", "ch", "cap", "ic", "lh"})
 _DEGREES: Final[Mapping[str, float]] = {"deg": 1, "": 1, "grad": 0.9, "turn": 360, "rad": 57.2958}
 _NUMBER: Final = re.compile(
     r"([+-]?(?:\d{1,12}+(?:\.\d{0,12}+)?+|\.\d{1,12}+)(?:e[+-]?\d{1,2}+)?+)(%|[a-z]*+)"
@@ -56,6 +58,13 @@ def pixels(value: str, of: float = math.nan) -> float:
     return float(match[1]) * (of / 100 if match[2] == "%" else _PIXELS.get(match[2], math.nan))
 
 
+def relative(value: str) -> bool:
+    """To the size of the letters around it."""
+    match = _NUMBER.match(value)
+    unit = "" if match is None else match[2]
+    return unit == "%" or unit in _OF_LETTERS
+
+
 def fraction(value: str) -> float:
     """Of 1, also as a percentage; 1 where there is none."""
     match = _NUMBER.match(value)
@@ -64,9 +73,6 @@ def fraction(value: str) -> float:
 
 def away(said: Said) -> bool:
     """It is moved off the page."""
-    if margin := said.get("margin", "").split():
-        # The same on both sides makes it wider, for a ground from edge to edge.
-        said = {"margin-top": margin[0], "margin-left": "".join(margin[3:4]), **said}
     moved = said.get("position") in {"absolute", "fixed", "relative", "sticky"}
     # Beside others its own width leads back over them, as a column or words on a picture.
     beside = said.get("float", "none") != "none" or said.get("display", "").startswith("inline")
@@ -119,7 +125,7 @@ def scaled(said: Said) -> float:
 
 def cut(said: Said) -> bool:
     """Nothing to speak of is left of it."""
-    if said.get("overflow", said.get("overflow-y", "")) in {"hidden", "clip"} and any(
+    if said.get("overflow-y") in {"hidden", "clip"} and any(
         pixels(said.get(side, "")) <= 1 or fraction(said.get(side, "")) == 0
         for side in ("height", "max-height", "width", "max-width")
     ):
@@ -231,7 +237,7 @@ def _masked(said: Said) -> bool:
     size = _words(said.get("mask-size", ""))
     if size and any(pixels(each, _FAR) == 0 for each in size):
         return True
-    value = said.get("mask-image") or said.get("mask", "")
+    value = said.get("mask-image", "")
     images = [(name, given) for name, given in _calls(value) if name == "url" or "gradient" in name]
     return bool(images) and not any(_lets_through(name, given) for name, given in images)
 
@@ -263,16 +269,16 @@ def arguments(value: str) -> list[str]:
 
 # -- what is written -----------------------------------------------------------------------------------
 def _calls(value: str) -> Iterator[tuple[str, str]]:
-    return ((match[1], match[2]) for match in _CALL.finditer(value[:_LONGEST]))
+    return ((match[1], match[2]) for match in _CALL.finditer(value[:LONGEST]))
 
 
 def _words(value: str) -> list[str]:
-    return value[:_LONGEST].replace(",", " ").replace("/", " ").split()
+    return value[:LONGEST].replace(",", " ").replace("/", " ").split()
 
 
 def _far(value: str, of: float = _FAR) -> bool:
     """A length in it is as long as a page. Parts of the page may make up for each other in a sum."""
-    value = _SIGN.sub(r"\1", value[:_LONGEST])
+    value = _SIGN.sub(r"\1", value[:LONGEST])
     single = [match[0] for match in _NUMBER.finditer(_CALL.sub(" ", value))]
     for _, given in _calls(value):
         terms = [match[0] for match in _NUMBER.finditer(given) if match[2]]

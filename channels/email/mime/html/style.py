@@ -3,14 +3,13 @@ plainly meant to hide counts; a colour that can't be read hides nothing."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from channels.email.mime.html import shape
+from channels.email.mime.html.declared import Declared, declared, uncommented
 from gateway.engine.struct import replace, struct
 
 Colour = tuple[int, int, int]
-Declared = dict[str, str]
 
 _NAMED: Final[dict[str, Colour]] = {
     "white": (255, 255, 255),
@@ -32,9 +31,8 @@ _ALIKE: Final = 8
 """Colours this near to each other, channel by channel, can't be told apart."""
 _FAINT: Final = 0.1
 _MOST_RULES: Final = 2_000
-_COLOURS: Final = ("color", "background", "background-color")
-_AS_IT_IS: Final = frozenset({"currentcolor", "inherit", "unset"})
-_PREFIX: Final = re.compile(r"^-(?:webkit|moz|ms|o)-")
+_COLOURS: Final = ("color", "background-color")
+_INHERITS: Final = frozenset({"inherit", "unset", "revert", "revert-layer"})
 
 
 @struct(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class Sheet:
 def sheet(source: str, before: Sheet) -> Sheet:
     """With what this style sheet adds. What stands in ``@media`` is for other screens."""
     rules, colours = dict(before.rules), before.colours
-    source = _uncommented(source)
+    source = uncommented(source)
     at = 0
     while len(rules) < _MOST_RULES and (begin := source.find("{", at)) >= 0:
         selector = source[at:begin].rpartition(";")[2].strip()
@@ -91,13 +89,6 @@ def sheet(source: str, before: Sheet) -> Sheet:
     return Sheet(rules, colours)
 
 
-def _uncommented(source: str) -> str:
-    out: list[str] = []
-    for piece in source.replace("<!--", " ").replace("-->", " ").split("/*"):
-        out.append(piece.partition("*/")[2] if out else piece)
-    return " ".join(out)
-
-
 def _block_end(source: str, begin: int) -> int:
     """Behind the block that opens here, those in it included."""
     depth, at = 0, begin
@@ -109,17 +100,6 @@ def _block_end(source: str, begin: int) -> int:
         at = closing + 1
         if depth <= 0:
             return at
-
-
-def declared(style: str) -> Declared:
-    """What is important stands under its name with a ``!`` before it."""
-    found: Declared = {}
-    for piece in _uncommented(style).split(";"):
-        name, colon, value = piece.partition(":")
-        if colon:
-            said, mark, _ = value.partition("!")
-            found[f"{mark}{_PREFIX.sub('', name.strip().lower())}"] = said.strip().lower()
-    return found
 
 
 def looked(above: Look, name: str, attributes: dict[str, str], rules: Sheet) -> Look:
@@ -148,36 +128,26 @@ def looked(above: Look, name: str, attributes: dict[str, str], rules: Sheet) -> 
 
 
 def _gone(said: Declared) -> bool:
-    if said.get("display") == "none" or said.get("mso-hide") == "all":
-        return True
-    if said.get("content-visibility") == "hidden" or shape.pixels(said.get("font-size", "")) < 0:
+    """What only one program hides, as Outlook does for ``mso-hide``, all others show: that counts as seen."""
+    if said.get("display") == "none" or said.get("content-visibility") == "hidden":
         return True
     return shape.away(said) or shape.cut(said)
 
 
 def _unseen(above: Look, said: Declared) -> bool:
-    visibility = said.get("visibility")
-    if visibility in {"hidden", "collapse"}:
-        return True
-    return above.unseen and visibility is None
+    visibility = said.get("visibility", "inherit")
+    if visibility in _INHERITS:
+        return above.unseen
+    return visibility in {"hidden", "collapse"}
 
 
 def _tiny(above: Look, said: Declared) -> bool:
-    size = said.get("font-size") or _size(said.get("font", ""))
-    if not size or size == "inherit":
+    size = said.get("font-size", "inherit")
+    if size in _INHERITS or size in {"smaller", "larger"}:
         return above.tiny
-    if size.endswith(("%", "em")) and not size.endswith("rem"):
+    if shape.relative(size):
         return above.tiny or shape.fraction(size) < _FAINT
     return shape.pixels(size) <= 1
-
-
-def _size(font: str) -> str:
-    """The size in a ``font``: a bare number is a weight, unless it is 0 or a line's height follows it."""
-    for word in font.split():
-        size, slash, _ = word.partition("/")
-        if size[:1].isdecimal() and (slash or size == "0" or not size.isdecimal()):
-            return size
-    return ""
 
 
 def _coloured(above: Look, attributes: dict[str, str], said: Declared, *, sure: bool) -> Look:
@@ -188,7 +158,7 @@ def _coloured(above: Look, attributes: dict[str, str], said: Declared, *, sure: 
         colour = _colour(attributes["color"])
     for name in ("color", "text-fill-color"):
         value = said.get(name, "inherit")
-        if value not in _AS_IT_IS:
+        if value != "currentcolor" and value not in _INHERITS:
             colour = ground if shape.clear(value) else _colour(value)
     if said.get("background-clip") == "text":
         ground = above.ground  # its own is seen through the letters only
@@ -202,9 +172,9 @@ def _ground(ground: Colour | None, attributes: dict[str, str], said: Declared) -
         ground = _colour(attributes["bgcolor"])
     if "background" in attributes or "(" in said.get("background-image", ""):
         ground = None
-    for name in ("background", "background-color"):
-        if name in said and said[name] not in {"transparent", "none", "inherit", "initial", ""}:
-            ground = _colour(said[name])
+    own = said.get("background-color", "none")
+    if own not in {"transparent", "none", "initial", *_INHERITS}:
+        ground = _colour(own)
     return ground
 
 

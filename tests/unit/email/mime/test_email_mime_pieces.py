@@ -132,7 +132,6 @@ HIDING = (
     "position:absolute;left:-5000px",
     "height:0;overflow:hidden",
     "opacity:0.0",
-    "mso-hide:all",
     "visibility:hidden",
     "font-size:.02em",
     "opacity:5%",
@@ -265,6 +264,7 @@ SHOWING = (
     "margin-left:-10px",
     "height:0",
     "opacity:.5",
+    "mso-hide:all",
     "nonsense",
 )
 
@@ -274,6 +274,104 @@ def test_what_a_style_hides() -> None:
     shown = {each: looked(Look(), "p", {"style": each}, Sheet({})).hidden for each in SHOWING}
     assert all(hidden.values()), hidden
     assert not any(shown.values()), shown
+
+
+@pytest.mark.parametrize(
+    ("hiding", "passed_over"),
+    [
+        ("display:none", "display:shown"),
+        ("display:none", "display:"),
+        ("display:none", "display:block none"),
+        ("display:none", "display:block!imp"),
+        ("display:none", "display:block !important!important"),
+        ("display:none", "-moz-display:block"),
+        ("display:none", "x:(;display:block;)"),
+        ("display:none", "background:url(data:image/png;display:block)"),
+        ("d\\69splay:n\\6fne", "dis play:block"),
+        ("visibility:hidden", "visibility:inherit none"),
+        ("color:#fff", "color:nonsense"),
+        ("color:#fff", "color:#12345"),
+        ("color:#fff", "color:rgb(0)"),
+        ("font-size:0", "font-size:12foo"),
+        ("font-size:0", "font-size:-12px"),
+        ("font-size:0", "font:12px"),
+        ("font-size:0", "font-size:calc(nonsense)"),
+        ("font-size:12px;font:0/0 a", "font:bold"),
+        ("opacity:0", "opacity:1px"),
+        ("transform:scale(0)", "transform:scale(1 1)"),
+        ("transform:scale(0)", "transform:foo(1)"),
+        ("transform:scale(0)", "-ms-transform:none"),
+        ("scale:0", "scale:1,1"),
+        ("rotate:y 90deg", "rotate:w 0deg"),
+        ("translate:-200vw", "translate:1"),
+        ("zoom:.01", "zoom:-1"),
+        ("filter:opacity(0)", "filter:opacity(-1)"),
+        ("filter:opacity(0)", "filter:alpha(opacity=100)"),
+        ("position:absolute;left:-5000px", "position:here;left:none"),
+        ("margin-left:0;margin:0 0 0 -9999px", "margin:0 a"),
+        ("text-indent:-9999px", "text-indent:1px 1px"),
+        ("letter-spacing:-9999px", "letter-spacing:wide"),
+        ("overflow:visible;height:0;overflow-y:hidden", "overflow:shown;height:-1px"),
+        ("clip-path:inset(50%)", "clip-path:inset()"),
+        ("clip-path:inset(50%)", "clip-path:polygon(a b)"),
+        ("position:absolute;clip:rect(0 0 0 0)", "clip:rect(1px)"),
+        ("mask-image:none;mask:url(#nothing)", "mask:red"),
+        ("mask:url(#nothing)", "mask-image:linear-gradient(nonsense,x)"),
+        ("background-color:#000;background:#fff;color:#fff", "background:red blue"),
+        ("content-visibility:hidden", "content-visibility:shown"),
+    ],
+)
+def test_a_declaration_that_isnt_valid_changes_nothing(hiding: str, passed_over: str) -> None:
+    def hidden(*styles: str) -> bool:
+        return looked(Look(), "p", {"style": ";".join(styles)}, Sheet({})).hidden
+
+    assert hidden(hiding)
+    assert hidden(hiding, passed_over)
+    assert hidden(f"{hiding}!important", passed_over)
+    assert not hidden(passed_over)
+
+
+@pytest.mark.parametrize(
+    ("hiding", "showing"),
+    [
+        ("display:none", "display:-webkit-box"),
+        ("display:none", "display:inline flow-root"),
+        ("display:none", "display:var(--x)"),
+        ("display:none", "display:initial"),
+        ("color:#fff", "color:rebeccapurple"),
+        ("color:#fff", "color:rgb(10 20 30 / 90%)"),
+        ("color:#fff", "background:url('a;b)') no-repeat center / cover"),
+        ("color:#fff", "background:#000 none repeat scroll 0 0"),
+        ("font-size:0", "font:italic 400 12px/1.5 a, 'b c'"),
+        ("font-size:0", "font-size:clamp(1rem, 2vw + 3px, 20px)"),
+        ("font-size:0", "font-size:14"),
+        ("opacity:0", "opacity:.9e0"),
+        ("transform:scale(0)", "-webkit-transform:none"),
+        ("transform:scale(0)", "transform:perspective(4px) rotate3d(0,1,0,4deg) translate(-50%)"),
+        ("filter:opacity(0)", "filter:drop-shadow(0 0 4px rgb(0 0 0 / 1)) blur()"),
+        ("clip-path:inset(50%)", "clip-path:ellipse(60% 40% at 50% 50%) border-box"),
+        ("margin-left:-9999px", "margin:0 calc(1px + 2%) auto"),
+        ("mask:url(#nothing)", "mask:linear-gradient(to right, red 10%, blue) 0 0 / cover"),
+    ],
+)
+def test_the_last_valid_declaration_counts(hiding: str, showing: str) -> None:
+    def hidden(style: str) -> bool:
+        return looked(Look(), "p", {"style": style}, Sheet({})).hidden
+
+    assert hidden(f"{showing};{hiding}") or "background" in showing
+    assert not hidden(f"{hiding};{showing}")
+
+
+def test_what_is_as_around_it_is_as_hidden() -> None:
+    def hidden(around: str, style: str) -> bool:
+        above = looked(Look(), "div", {"style": around}, Sheet({}))
+        return looked(above, "p", {"style": style}, Sheet({})).hidden
+
+    assert hidden("visibility:hidden", "visibility:inherit")
+    assert hidden("font-size:0", "font-size:larger")
+    assert hidden("font-size:0", "font-size:2ex")
+    assert not hidden("visibility:hidden", "visibility:initial")
+    assert not hidden("font-size:0", "font-size:2rex")
 
 
 def test_what_is_important_stays() -> None:
