@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+
 from channels.contract import Ignored, Inbound, Parsed, Verdict
-from channels.email.mailroom import TAKES_OVER, Looked, Mailroom
+from channels.email.mailroom import PATIENCE, TAKES_OVER, Looked, Mailroom
 from channels.email.parse import event_id
 from channels.email.reading.desk import Desk
 from channels.email.threads import places
@@ -14,6 +17,8 @@ from gateway.engine.limits import Clock
 from gateway.engine.records import DeliveryMark
 
 __all__ = ["MailClerk"]
+
+log = logging.getLogger("gateway.email")
 
 PREFIX = event_id("")
 MOST_SUBJECT = 300
@@ -54,7 +59,14 @@ class MailClerk:
 
     async def admitted(self, event: str) -> Inbound | None:
         content = _content(event)
-        return None if content is None else await self._room.admitted(content)
+        if content is None:
+            return None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._room.admitted(content)
+        except TimeoutError:
+            log.error("email: mail %s isn't read within %s s", content, PATIENCE)  # noqa: TRY400
+            return None
 
     async def _look(self, event: str) -> Looked | None:
         content = _content(event)

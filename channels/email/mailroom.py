@@ -51,7 +51,7 @@ from gateway.intake.keys import claims
 from gateway.intake.rules import MEANING
 from gateway.log import wordless
 
-__all__ = ["TAKES_OVER", "Around", "Looked", "Mailroom"]
+__all__ = ["PATIENCE", "TAKES_OVER", "Around", "Looked", "Mailroom"]
 
 T = TypeVar("T")
 

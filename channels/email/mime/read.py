@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from channels.email.mail import Mail
 from channels.email.mime import headers
 from channels.email.mime.body import Body, compose
 from channels.email.mime.headers import Header
 from channels.email.mime.limits import RAW, TEXT, OverLimitError
-from channels.email.mime.parts import Part, walk
+from channels.email.mime.parts import leaves, walk
 from gateway.engine.struct import replace
 
 _BETWEEN = "\n\n"
@@ -25,25 +27,15 @@ def read(raw: bytes) -> Mail:
         return replace(mail, over=str(over))
 
 
-def content(raw: bytes, path: str) -> bytes | None:
-    """The bytes of the attachment with this path, its transfer encoding undone."""
+def contents(raw: bytes, paths: Collection[str]) -> dict[str, bytes]:
+    """The bytes of the attachments with these paths, as far as there are such, their transfer encoding undone."""
     if len(raw) > RAW:
-        return None
+        return {}
     try:
-        part = _found(walk(raw), path)
+        parts = leaves(walk(raw))
     except OverLimitError:
-        return None
-    return None if part is None else part.content()
-
-
-def _found(root: Part, path: str) -> Part | None:
-    pending = [root]
-    while pending:
-        part = pending.pop()
-        if part.kind == "leaf" and part.path == path:
-            return part
-        pending.extend(part.parts)
-    return None
+        return {}
+    return {part.path: part.content() for part in parts if part.path in paths}
 
 
 def _headed(head: Header) -> Mail:

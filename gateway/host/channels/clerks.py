@@ -213,7 +213,8 @@ def known(read: JsonObject) -> str:
 
 def _forgotten(event: str) -> NotFoundError:
     return NotFoundError(
-        f"the bytes of {event} aren't kept any more", fix="ask its sender to send it again"
+        f"the bytes of {event} aren't kept any more, or can't be read",
+        fix=f"gateway mail raw {event} has them if they are kept; else ask its sender to send it again",
     )
 
 

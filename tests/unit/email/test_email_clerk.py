@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
 from collections.abc import AsyncGenerator
 from typing import cast
 
 import pytest
 
 from channels.contract import Clerk
-from channels.email import email_channel
+from channels.email import email_channel, mailroom
 from channels.email.answering.target import read_target
 from channels.email.emulator.border import Border, Passage, stamped
-from channels.email.mail import RawMail
+from channels.email.mail import Mail, RawMail
 from channels.email.parse import event_id
 from channels.email.threads.book import Book
 from channels.email.threads.contents import content_id
@@ -104,6 +107,22 @@ async def test_who_lets_a_mail_in_has_it_answered_behind_a_colleagues_back(
         assert await book.speaks(conversation, times - 1) == "email:lead@shop.example"
     assert await clerk.hand_back(conversation) is not None
     assert await book.speaks(conversation, None) == ""
+
+
+async def test_what_is_never_read_to_its_end_isnt_let_in_and_holds_nobody(
+    ledger: Ledger, clerk: Clerk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(_: bytes) -> Mail:
+        while True:
+            time.sleep(0.001)
+
+    event = await keep(ledger)
+    monkeypatch.setattr(mailroom, "read", endless)
+    monkeypatch.setattr("channels.email.clerk.PATIENCE", 0.1)
+    async with asyncio.timeout(10):
+        assert await clerk.admitted(event) is None
+        while any(one.name == "email-read" for one in threading.enumerate()):
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("event", ["", "mail-", "mail-0000", "mail-../x", "Ev1"])

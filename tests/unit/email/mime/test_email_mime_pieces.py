@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from channels.email.mime import charsets, clean, headers, params, transfer
+from channels.email.mime.html.declared import declared
 from channels.email.mime.html.links import beside
-from channels.email.mime.html.style import Look, Sheet, declared, looked, sheet
+from channels.email.mime.html.style import Look, Sheet, looked, sheet
 from channels.email.mime.html.tokens import attributes, tokens
 
 
