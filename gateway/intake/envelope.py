@@ -14,7 +14,7 @@ import re
 from gateway.engine.kinds import Speaker
 
 _LABEL = re.compile(r'[<>"&\s]+')
-_WRAPPED = re.compile(r'<message mark="(\w{16})"[^>]*>\n(.*)\n</message mark="\1">\s*\Z', re.DOTALL)
+_END = re.compile(r'\n</message mark="(\w{16})">\s*+\Z')
 _LONGEST_NAME = 80
 
 
@@ -32,8 +32,14 @@ def wrap(text: str, *, turn_id: str, speaker: Speaker) -> str:
 
 def unwrapped(text: str) -> str:
     """What was said, for people who read of a turn: without the envelope, and what went before it."""
-    found = _WRAPPED.search(text)
-    return text if found is None else found[2]
+    end = _END.search(text)
+    at = -1 if end is None else text.find(f'<message mark="{end[1]}"')
+    while end is not None and at >= 0:
+        begin = text.find(">", at) + 1
+        if 0 < begin < end.start() and text[begin] == "\n":
+            return text[begin + 1 : end.start()]
+        at = text.find(f'<message mark="{end[1]}"', begin) if begin else -1
+    return text
 
 
 def marked(text: str, turn_id: str) -> str:

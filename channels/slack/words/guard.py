@@ -33,7 +33,7 @@ NESTED = 8
 
 _SPECIAL = re.compile(r"[<&@#!\[\]`\n]")
 # Escapes and isolates may go on the way to whoever reads tokens, so they hide nothing.
-_RUN = re.compile(r"[&#A-Za-z0-9;\\<\u2066-\u2069]*\Z")
+_RUN = re.compile(r"[&#A-Za-z0-9;\\<\u2066-\u2069]*+")
 _ENTITY = re.compile(r"&[#A-Za-z0-9;&\u2066-\u2069]{0,63}")
 _SLASHES = re.compile(r"[\\\u2066-\u2069]*")
 _ISOLATES = re.compile(r"[\u2066-\u2069]")
@@ -66,6 +66,8 @@ def guarded(text: str) -> str:
 def one_line(text: str, limit: int) -> str:
     """Plain text for a title: one line, no token, no direction, at most ``limit`` characters."""
     line = " ".join(re.sub("[\u202a-\u202e\u2066-\u2069\x00-\x1f\x7f-\x9f]", " ", text).split())
+    # What is looked ahead at is a piece of the rest, and of a long one no more counts.
+    line = line[: limit + HOLD + 2]
     # Broken before it is cut: half a token can't be whole again, and what breaks it counts as well.
     line = feed(Guard(fence="```"), line, True)[1]  # as in code: what breaks it must not be seen
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
@@ -156,8 +158,8 @@ class _Walk:
         """Whether what was let out last reads as ``<``, in whatever spelling."""
         if not self.tail or self.tail[-1] not in _TOKEN_ENDS:
             return False
-        run = _RUN.search(self.tail)
-        written = run[0] if run else ""
+        run = _RUN.match(self.tail[::-1])
+        written = run[0][::-1] if run else ""
         if len(written) == TAIL:
             return True  # longer than anybody writes: better broken than misread
         written = _ISOLATES.sub("", written)

@@ -92,6 +92,7 @@ class _Reading:
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
         self.given: dict[str, str] = {}
+        self.taken: set[str] = set()
 
     def token(self, inside: str) -> str:
         if person := _PERSON.fullmatch(inside):
@@ -107,8 +108,9 @@ class _Reading:
             return self.given[key]
         name = _name(self.names.get(key, "") or _decoded(label or "")) or key
         spelled = sign + name
-        if spelled in self.given.values():
+        if spelled in self.taken:
             spelled = f"{spelled} ({key})"
+        self.taken.add(spelled)
         self.given[key] = spelled
         return spelled
 

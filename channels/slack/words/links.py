@@ -36,10 +36,14 @@ _MAIL = re.compile(r"mailto:([^?]+)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 _ADDRESS = re.compile(r"[^@\s,;<>]+@([\w.-]+)")
 _UNCLEAN = re.compile(r"[\s\\\x00-\x20\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+# What fails at the beginning of a word isn't tried again at each of its letters: a label may be a long one.
 _SHOWN = re.compile(
-    r"(?:(?P<scheme>[a-z][a-z0-9+.-]*):)?//(?P<authority>[^\s/?#]*)\S*"
-    r"|(?P<user>[\w.+-]+@)?(?P<name>[\w-]+(?:\.[\w-]+)+)\.?(?::\d+)?(?:[/?#]\S*)?"
+    r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*+:)?//(?P<authority>[^\s/?#]*)\S*"
+    r"|(?:(?<![\w.+-])[\w.+-]++@)?(?<![\w-])(?P<name>[\w-]++(?:\.[\w-]++)++)"
+    r"\.?(?::\d++(?![\w-]))?(?:[/?#]\S*)?"
 )
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+(:?)")
+_CLAIMED = re.compile(r"[\w.+-]++(@[\w.-]+\w)?+")
 _FORMATTING = str.maketrans(dict.fromkeys("*~`\\", "") | dict.fromkeys("。．｡․", "."))
 _PRINTED = {mark: f"%{ord(mark):02X}" for mark in '<>|`"()*[]{}'}
 _PRINT = str.maketrans(_PRINTED)
@@ -78,10 +82,11 @@ def resolved(written: str) -> str:
 
 def leads_somewhere(text: str) -> bool:
     """Whether something might take this for an address of its own, in a language that isn't prose."""
-    found = re.search(r"//|www\.", text, re.IGNORECASE)
-    return found is not None or any(
-        scheme.lower() in SCHEMES for scheme in re.findall(r"([A-Za-z][A-Za-z0-9+.-]*):", text)
-    )
+    text = text.lower()
+    if "//" in text or "www." in text:
+        return True
+    words = _SCHEME.finditer(text) if ":" in text else ()
+    return any(word[1] and word[0][:-1] in SCHEMES for word in words)
 
 
 def _judge_web(label: str, web: re.Match[str]) -> Judged:
@@ -99,7 +104,8 @@ def _judge_mail(label: str, mail: re.Match[str], href: str) -> Judged:
     hosts = {normal_host(found[1]) for each in addresses if (found := _ADDRESS.fullmatch(each))}
     if not hosts:
         return _DROP
-    claimed = {each.casefold() for each in re.findall(r"[\w.+-]+@[\w.-]+\w", _visible(label))}
+    words = _CLAIMED.finditer(_visible(label))
+    claimed = {each[0].casefold() for each in words if each[1]}
     honest = _shown_hosts(label) <= hosts and claimed <= {each.casefold() for each in addresses}
     return Judged("keep" if honest else "show", href.translate(_TARGET), _printed(mail[1]))
 

@@ -36,7 +36,7 @@ _DEGREES: Final[Mapping[str, float]] = {"deg": 1, "": 1, "grad": 0.9, "turn": 36
 _NUMBER: Final = re.compile(
     r"([+-]?(?:\d{1,12}+(?:\.\d{0,12}+)?+|\.\d{1,12}+)(?:e[+-]?\d{1,2}+)?+)(%|[a-z]*+)"
 )
-_CALL: Final = re.compile(r"([a-z0-9-]++)\(((?:[^()]++|\([^()]*+\))*+)\)")
+_CALL: Final = re.compile(r"(?<![a-z0-9-])([a-z0-9-]++)\(((?:[^()]++|\([^()]*+\))*+)\)")
 _SIGN: Final = re.compile(r"([+-])\s++")
 _MOVES: Final = frozenset({"translate", "translatex", "translatey", "translate3d"})
 _SCALES: Final = frozenset({"scale", "scalex", "scaley", "scale3d"})
