@@ -73,6 +73,7 @@ FOR_GOOD = {
     "team_access_not_granted": "the app may not act in this workspace",
 }
 """Refusals that only a new installation mends."""
+ELSEWHERE = ", or mention it in the thread anew where its organisation has it instead"
 
 NO_CHANNEL = "channel_not_found"
 OF_THE_PLACE = {
@@ -106,9 +107,10 @@ def dead(refused: Refused, installation: str, channel: str) -> Undeliverable | N
     """The dead letter that a refusal makes, or ``None`` if another way of saying it may still work."""
     code = refused.code
     if code in FOR_GOOD:
+        elsewhere = code == "no_installation"
         return Undeliverable(
             code,
-            f"{FOR_GOOD[code]}; install it again",
+            f"{FOR_GOOD[code]}; install it again{ELSEWHERE if elsewhere else ''}",
             revive_on=revives(installation),
         )
     if code not in OF_THE_PLACE:

@@ -11,6 +11,7 @@ import logging
 from channels.slack.calls import Ok, Outcome, Refused, revives
 from channels.slack.installs.bare import Bare
 from channels.slack.installs.ground import Ground
+from channels.slack.installs.left import tell_of_left
 from channels.slack.parsing.envelope import slack_id
 from channels.slack.parsing.identity import Installed
 from gateway.engine.errors import StoreUnavailableError
@@ -74,6 +75,7 @@ class Alone:
         found = _read(outcome.data)
         try:
             await self._ledger.retry(revive_on=revives(found.key), now=self._clock.now())
+            await tell_of_left(self._ledger, found.key)
         except StoreUnavailableError:
             return False
         self.me, self.problem = found, None

@@ -19,6 +19,7 @@ from channels.slack.installs.alone import Alone
 from channels.slack.installs.bare import Bare
 from channels.slack.installs.ground import Ground
 from channels.slack.installs.held import Held
+from channels.slack.installs.left import tell_of_workspaces
 from channels.slack.installs.rotation import Renewal, Rotation
 from channels.slack.installs.vault import Vault
 from channels.slack.parsing.envelope import slack_id
@@ -205,6 +206,8 @@ class Tokens:
             expected = None if before is None else before.row.version
             if await parts.vault.keep(row, held, expected):
                 log.info("installation %s: the app is installed", row.key)
+                if row.org:
+                    await tell_of_workspaces(parts.ground.ledger, row)
                 return
         raise StoreUnavailableError(
             f"the installation {row.key} is being written by others", fix="install the app again"

@@ -74,6 +74,21 @@ async def test_an_organisation_is_installed_under_its_own_id(stand: Stand) -> No
     assert (row.org, row.team, row.enterprise) == (True, None, bigco.id)
 
 
+async def test_an_organisation_that_takes_its_workspaces_place_is_told_what_that_means(
+    stand: Stand, caplog: pytest.LogCaptureFixture
+) -> None:
+    bigco = stand.play.slack.enterprise("bigco")
+    north = stand.play.slack.workspace("north", bigco)
+    north.person("eve")
+    ada = await browser(stand)
+    for place in (north.id, bigco.id):
+        await ada.get(ada.back, await ada.consent(await ada.to_slack() + f"&team={place}"))
+    told = [one for one in caplog.messages if "is of the organisation of" in one]
+    assert len(told) == 1
+    assert told[0].startswith(f"installation {north.id} is of the organisation of {bigco.id}")
+    assert "mention the app in a thread to go on there" in told[0]
+
+
 async def test_the_way_back_is_good_for_one_browser_once(stand: Stand) -> None:
     ada = await browser(stand)
     query = await ada.consent(await ada.to_slack())
