@@ -133,10 +133,11 @@ class Runtime:
         self.tasks.run(recovery.ticks(self), "ticks")
 
     async def stop(self, grace: float = 20.0) -> None:
-        """Take no more turns; running steps finish or are left at their checkpoint within
-        ``grace`` seconds."""
+        """Take no more turns; within ``grace`` seconds running steps finish or stay at their checkpoint."""
         self.draining = True
         self.stopping.set()
+        for actor in self.actors():
+            actor.wake()
         self.gate.open()
         await self.deciding.ended(grace)
         attempts = [actor.attempt for actor in self.actors() if actor.attempt is not None]
@@ -156,8 +157,7 @@ class Runtime:
             await close(agent.model)
 
     async def _drivers_end(self, seconds: float) -> None:
-        drivers = [actor.driver for actor in self.actors() if actor.driver is not None]
-        if drivers:
+        if drivers := [actor.driver for actor in self.actors() if actor.driver is not None]:
             await asyncio.wait(drivers, timeout=seconds)
 
     async def _let_go(self, attempt: Attempt) -> None:

@@ -6,6 +6,7 @@ What is heavy (a database driver, the model's SDK) is imported when the settings
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -213,7 +214,7 @@ def make_room(settings: Settings, *, make: bool = True) -> None:
 def _try_writing(folder: Path) -> None:
     """In the folder, or in the one that it would be made in."""
     place = folder.absolute()
-    while not place.exists() and place != place.parent:
+    while not os.path.lexists(place) and place != place.parent:
         place = place.parent
     with tempfile.TemporaryFile(dir=place):
         pass

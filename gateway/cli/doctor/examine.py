@@ -106,9 +106,9 @@ async def examine(
     if stored is not None:
         found += stored[1]
         seen = replace(seen, kept=stored[0])
-        if any(one.id == "state.host" for one in stored[1]):
-            # A process that is there has been started: what is in the way of another one is itself.
-            seen = replace(seen, refused=())
+    if stored is None or any(one.id == "state.host" for one in stored[1]):
+        # A process that is there has been started: what is in the way of another one is itself.
+        seen = replace(seen, refused=())
     if (online or probe) and not settings.missing("email") and (not areas or "email" in areas):
         from gateway.cli.doctor.looks.mail import look as look_at_mail
 

@@ -13,16 +13,17 @@ from gateway.engine.decisions.attempts import Begun, GaveUp, Taken, Taker, begin
 from gateway.engine.decisions.policy import runnable
 from gateway.engine.decisions.preparing import Unprepared
 from gateway.engine.errors import (
+    ConfigError,
     GatewayError,
     StaleAttemptError,
     StoreUnavailableError,
     WriteConflictError,
 )
-from gateway.engine.kinds import CancelReason
+from gateway.engine.kinds import CancelReason, Millis
 from gateway.engine.loop.home import Home
 from gateway.engine.loop.reading import Reading
 from gateway.engine.loop.result import answer_in, turn_result
-from gateway.engine.loop.stalls import Stall
+from gateway.engine.loop.stalls import LONGEST_PAUSE, Stall, Unreadable
 from gateway.engine.loop.turn import drive
 from gateway.engine.loop.warm import Warm
 from gateway.engine.model import Edition
@@ -68,6 +69,8 @@ class Actor:
         self._offered = False
         """A turn is being accepted that may begin in the same transaction."""
         self._conflicts = 0
+        self._called = asyncio.Event()
+        """Cuts short a pause between two tries."""
         self._stall = Stall(f"session {world.ref.agent}/{world.ref.key}")
         self.behind = 0
         """Turns that wait behind the session's first, as last seen under its lock."""
@@ -171,6 +174,7 @@ class Actor:
             if begun is None:
                 self.runtime.gate.leave()
         self._wake = self._wake or begun is None
+        self._called.set()
         resting = self.driver is None and not self._offered
         if begun is not None or (resting and not self.runtime.draining and not self.quarantined):
             ref = self.world.ref
@@ -190,6 +194,8 @@ class Actor:
                 except StoreUnavailableError as error:
                     failures += 1
                     await self._wait_for_store(failures, error)
+                except Unreadable as error:
+                    await self._wait(self._stall.met(error.why, LONGEST_PAUSE))
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - it is told
                     await self._wait(self._stall.met(error))
                 begun = None
@@ -217,12 +223,13 @@ class Actor:
         await self._wait(min(10.0, 0.2 * 2**failures))
 
     async def _wait(self, seconds: float) -> None:
-        """Until the next try: what is durable is read again then."""
+        """Until the next try, or somebody asks: what is durable is read again then."""
         self._warm = None
         self._wake = True
+        self._called.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self.runtime.stopping.wait()
+                await self._called.wait()
 
     async def take_turn(self, *, alone: bool = False) -> bool:
         """Run the session's next turn until it rests. Whether there may be another."""
@@ -311,8 +318,8 @@ class Actor:
                 told = f"writes contradict the store: {conflict}"
                 raise StoreUnavailableError(told) from conflict
             return True
-        except BaseException:
-            self._warm = None
+        except BaseException as why:
+            await self._put_back(begun, attempt.ran(), why)
             raise
         finally:
             if self.attempt is attempt:
@@ -332,16 +339,21 @@ class Actor:
     async def _attempt(self, begun: Begun) -> Attempt:
         try:
             return await self._set_up(begun)
-        except StoreUnavailableError:
-            raise
-        except Exception:
-            await self._put_back(begun)
-            raise
+        except Exception as error:
+            await self._put_back(begun, begun.record.ran, error)
+            if isinstance(error, StoreUnavailableError | ConfigError):  # the way there, no row
+                raise
+            raise Unreadable(error) from error
 
-    async def _put_back(self, begun: Begun) -> None:
-        """What can't be read isn't run, and no process is to be blamed for that."""
-        decide = partial(let_go, fence=begun.fence, ran=begun.record.ran)
-        with suppress(StaleAttemptError):
+    async def _put_back(self, begun: Begun, ran: Millis, error: BaseException) -> None:
+        """What can't go on isn't run, and no process is to be blamed for that."""
+        self._warm = None
+        if isinstance(error, StoreUnavailableError) or not isinstance(
+            error, Exception | SystemExit
+        ):
+            return
+        decide = partial(let_go, fence=begun.fence, ran=ran)
+        with suppress(Exception):  # what was met before is told
             await self.world.store.amend(self.world.ref, Ask(turn_id=begun.record.turn_id), decide)
 
     async def _open_request(self, record: TurnRecord) -> RequestRecord | None:

@@ -1,6 +1,7 @@
-"""What can't go on although the store is there: a row that is damaged, or that another release wrote.
+"""What can't go on although the store is there: it is told once, and tried again until it goes on by itself.
 
-Only somebody can mend that, so it is told once, and tried again ever less often until it goes on by itself.
+Most of it passes, as an outage does. A row that is damaged, or that another release wrote, is for somebody to
+mend, and tried ever less often.
 """
 
 from __future__ import annotations
@@ -11,10 +12,19 @@ from gateway.engine.errors import GatewayError
 
 log = logging.getLogger("gateway.engine")
 
-FIRST_PAUSE = 5.0
+FIRST_PAUSE = 0.4
+LONGER_PAUSE = 10.0
 LONGEST_PAUSE = 300.0
-"""Seconds between two tries."""
+"""Seconds between two tries: at first, of what may pass, and of what somebody has to mend."""
 MEND = "mend what is stored of it, or restore it from a backup"
+
+
+class Unreadable(Exception):
+    """Rows of a turn can't be read."""
+
+    def __init__(self, why: Exception) -> None:
+        super().__init__(str(why))
+        self.why = why
 
 
 class Stall:
@@ -25,9 +35,9 @@ class Stall:
         self._why: str | None = None
         self._tries = 0
 
-    def met(self, error: BaseException) -> float:
+    def met(self, error: BaseException, longest: float = LONGER_PAUSE) -> float:
         """Seconds until the next try. Why is told where it wasn't yet."""
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._tries, 16))
+        pause = min(longest, FIRST_PAUSE * 2.0 ** min(self._tries, 16))
         self._tries += 1
         ours = isinstance(error, GatewayError)
         why = str(error) if ours else type(error).__name__  # another's words may be anybody's
@@ -39,7 +49,7 @@ class Stall:
                 self._what,
                 why,
                 (isinstance(error, GatewayError) and error.fix) or MEND,
-                LONGEST_PAUSE,
+                longest,
                 exc_info=None if ours else error,
             )
         return pause

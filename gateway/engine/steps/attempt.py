@@ -193,6 +193,8 @@ class Attempt:
                 self._task.uncancel()
             if not self._task.cancelling():
                 raise self._stop from None
+        else:
+            self._settle_cancels()
 
     def _settle_cancels(self) -> None:
         """A cancel of ours may have been asked for after the awaited thing ended."""

@@ -107,6 +107,8 @@ class _NotKept(Exception):
 
 
 def _text(value: object) -> str:
+    if value is None:
+        return ""
     if not isinstance(value, str):
         raise _NotKept(f"{type(value).__name__} isn't text")
     return clean(value).replace("\0", "\ufffd")  # no store takes it

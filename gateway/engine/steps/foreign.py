@@ -1,7 +1,7 @@
 """Code that an author or an application brings along: whatever it raises is an error of its own.
 
-``SystemExit`` and ``KeyboardInterrupt`` out of a task end the event loop, and with it every other turn, so
-``except Exception`` isn't enough around such code. What stops us for good passes on.
+``SystemExit`` out of a task ends the event loop, and with it every other turn, so ``except Exception`` isn't
+enough around such code. What stops us for good passes on, as does Ctrl-C, which Python raises wherever it is.
 """
 
 from __future__ import annotations
@@ -56,4 +56,4 @@ def passes_on(error: BaseException) -> bool:
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0
-    return isinstance(error, TurnSignal | GeneratorExit)
+    return isinstance(error, TurnSignal | GeneratorExit | KeyboardInterrupt)

@@ -177,6 +177,7 @@ async def _ask(attempt: Attempt) -> ModelReply:
             raise ModelUnavailableError("the model's stream ended without a reply")
     except (ModelError, TurnStopped) as why:
         await bill_lost(attempt, spent(why, reply, meter))
+        attempt.boundary()  # what comes of being stopped is no failure
         raise
     except BaseException as error:
         if passes_on(error) or isinstance(error, GatewayError):
@@ -184,6 +185,7 @@ async def _ask(attempt: Attempt) -> ModelReply:
         adapter, kind = type(model).__name__, type(error).__name__
         log.exception("the model adapter %s broke", adapter, extra={"turn_id": attempt.turn_id})
         await bill_lost(attempt, spent(None, reply, meter))
+        attempt.boundary()
         raise ModelError(
             f"the model adapter {adapter} raised {kind}",
             fix="mend the adapter; the log says where it happened",

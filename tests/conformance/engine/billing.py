@@ -192,7 +192,7 @@ WRONG: dict[str, Any] = {
     "output: nan isn't a whole number": {"output": float("nan")},
     "output: it is below 0": {"output": -4},
     "output: it is above": {"output": 2**64},
-    "model: NoneType isn't text": {"model": None},
+    "model: int isn't text": {"model": 7},
     "raw: raw's id is of type object": {"raw": {"id": object()}},
     "raw: list isn't an object": {"raw": [1]},
 }
@@ -232,6 +232,15 @@ class TestBillsThatCantBeKept:
         await bench.start(june(model=Said(ModelReply((), usage=other), replace(SAID, usage=other))))
         assert (await run(bench.session(), turn_id="t1")).text == "hi"
         assert await billed(bench) == bill(2, (40, 8), "0.04")
+        assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+    async def test_a_name_that_is_left_out_is_no_mistake(
+        self, bench: Bench, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        nothing: dict[str, Any] = {"model": None, "prices": None}
+        await bench.start(june(model=Said(replace(SAID, usage=replace(WHOLE, **nothing)))))
+        assert (await run(bench.session(), turn_id="t1")).text == "hi"
+        assert await billed(bench) == bill(1, (20, 4), "0.02")
         assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
     async def test_a_call_that_was_lost_is_billed_as_far_as_it_can_be(self, bench: Bench) -> None:

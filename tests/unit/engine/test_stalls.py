@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.engine.errors import GatewayError
-from gateway.engine.loop import recovery, stalls
-from gateway.engine.loop.stalls import FIRST_PAUSE, LONGEST_PAUSE, Stall
+from gateway.engine.errors import ConfigError, GatewayError
+from gateway.engine.loop import actor, recovery, stalls
+from gateway.engine.loop.stalls import FIRST_PAUSE, LONGER_PAUSE, LONGEST_PAUSE, Stall
 from gateway.engine.model import ModelReply, ModelRequest
 from gateway.stores.sqlite import SqliteStore
 from tests.conformance.engine.kit import (
@@ -98,7 +98,7 @@ async def bench(database: Database) -> AsyncIterator[Bench]:
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stalls, "FIRST_PAUSE", 0.02)
-    monkeypatch.setattr(stalls, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(actor, "LONGEST_PAUSE", 0.05)
     monkeypatch.setattr(recovery, "SWEEP_EVERY", 0.02)
 
 
@@ -148,6 +148,46 @@ async def test_a_turn_that_cant_be_read_waits_to_be_mended(
     assert row == (0, 0), "nobody is blamed for it"
 
 
+async def test_whoever_asks_is_not_kept_waiting_for_the_next_try(
+    bench: Bench,
+    database: Database,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stalls, "FIRST_PAUSE", 60.0)
+    await bench.start(june(script=say("done")))
+    await run(bench.session(), turn_id="t1")
+    await bench.drain()
+    await asyncio.to_thread(database.damage, DAMAGES["a message that isn't JSON"][0])
+    await bench.start(june(script=say("done")))
+    session = await bench.begin("more", turn_id="t2")
+    await until(lambda: bool(errors(caplog)))
+    await asyncio.to_thread(database.mend)
+    await session.cancel("t2")
+    assert (await soon(session.result("t2"))).status == "cancelled"
+    await asyncio.to_thread(database.do, DAMAGES["a message that isn't JSON"][0])
+    await soon(bench.drain(grace=60.0))
+
+
+async def test_a_store_that_refuses_for_a_while_is_no_crash_and_soon_tried_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bench.start(june(script=say("done")))
+    refused = ConfigError("the database refuses this user", fix="let it in")
+
+    async def refuse(*_: object) -> None:
+        raise refused
+
+    with monkeypatch.context() as away:
+        away.setattr(bench.store, "commit", refuse)
+        session = await bench.begin("go", turn_id="t1")
+        await until(lambda: bool(errors(caplog)))
+        await until(lambda: bench.store.writes.count("begin") >= 3)
+    assert (await soon(session.result("t1"))).text == "done"
+    assert sum("can't go on" in one.getMessage() for one in errors(caplog)) == 1
+    assert "crash" not in caplog.text
+
+
 async def test_a_process_that_ends_while_a_turn_waits_to_be_mended_is_no_crash(
     bench: Bench, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -169,9 +209,12 @@ async def test_a_process_that_ends_while_a_turn_waits_to_be_mended_is_no_crash(
 
 def test_pauses_grow_and_end(caplog: pytest.LogCaptureFixture) -> None:
     stall = Stall("session june/s")
-    met = [stall.met(GatewayError("damaged")) for _ in range(40)]
+    met = [stall.met(GatewayError("damaged"), LONGEST_PAUSE) for _ in range(40)]
     assert met[:3] == [FIRST_PAUSE, FIRST_PAUSE * 2, FIRST_PAUSE * 4]
     assert met[-1] == LONGEST_PAUSE
+    assert stall.met(GatewayError("damaged")) == LONGER_PAUSE, (
+        "what may pass isn't waited for so long"
+    )
     assert len(errors(caplog)) == 1
     stall.met(GatewayError("damaged elsewhere"))
     assert len(errors(caplog)) == 2

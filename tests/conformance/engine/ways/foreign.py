@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,7 @@ from gateway.engine.agent import TurnError
 from gateway.engine.errors import AuthorizeHookError, ModelError
 from gateway.engine.kinds import JsonObject
 from gateway.engine.messages import Text
-from gateway.engine.model import ModelReply
+from gateway.engine.model import ModelDelta, ModelReply, ModelRequest, TextDelta
 from gateway.engine.outcomes import TurnInput
 from gateway.engine.ports import Prepared, Preparing
 from gateway.engine.steps.foreign import ExitRaised
@@ -29,7 +30,7 @@ class TestAdapters:
             assert error is not None
             assert "the model's reply isn't JSON" in str(error["message"])
 
-    @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), KeyError("x")])
+    @pytest.mark.parametrize("error", [SystemExit(3), KeyError("x")])
     async def test_an_adapter_that_breaks_fails_its_turn_and_nothing_else(
         self, bench: Bench, error: BaseException
     ) -> None:
@@ -40,8 +41,30 @@ class TestAdapters:
         assert (failed["phase"], failed["step"]) == ("model", "model:1")
         assert (await run(bench.session())).text == "here"
 
+    @pytest.mark.parametrize("error", [SystemExit(3), RuntimeError("broken"), ModelError("cut")])
+    async def test_an_adapter_that_breaks_because_it_is_stopped_fails_nothing(
+        self, bench: Bench, error: BaseException
+    ) -> None:
+        class Closing(Said):
+            @override
+            async def stream(
+                self, request: ModelRequest
+            ) -> AsyncGenerator[ModelDelta | ModelReply]:
+                try:
+                    yield TextDelta("a", block=0, offset=0)
+                    await hold.here()
+                finally:
+                    raise error
 
-EXITS = [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), RuntimeError("broken")]
+        hold = Hold()
+        await bench.start(june(model=Closing()))
+        session = await bench.begin()
+        await hold.wait()
+        await session.cancel("t1")
+        assert (await soon(session.result("t1"))).status == "cancelled"
+
+
+EXITS = [SystemExit(3), asyncio.CancelledError(), RuntimeError("broken")]
 exits = pytest.mark.parametrize("error", EXITS, ids=lambda error: type(error).__name__)
 
 
