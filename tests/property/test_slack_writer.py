@@ -61,6 +61,11 @@ def test_a_thread_ends_as_if_nothing_had_happened(
     assert [len(message.tasks) for message in slack.thread][1:] == [0] * (len(slack.thread) - 1)
 
 
+def test_a_status_whose_answer_was_lost_is_taken_back() -> None:
+    slack, _ = told([Retried("a"), End("completed")], {1: "lost", 2: "lost"})
+    assert slack.status == "active"
+
+
 def _letters(slack: Slack) -> str:
     """What is said, without the blank that a task in between makes another one."""
     return "".join(slack.said.split())

@@ -35,8 +35,6 @@ from gateway.engine.struct import replace
 STORE_AGAIN = 0.5
 UNKNOWN_AGAIN = 30.0
 """Seconds until it is tried again, as the one above."""
-STATUS_TRIES = 3
-"""Then a thread goes on without its status: a card may be next in the same lane."""
 LAST_TRIES = 8
 """Of the status that ends a turn: no card waits behind it, and nothing else says that the work is over."""
 
@@ -62,7 +60,7 @@ class Hand:
     @property
     def untouched(self) -> bool:
         """No status was set for this turn, now or by whoever had the delivery before."""
-        return self.tempo.status is None and self.delivery.token <= 1
+        return not self.tempo.asked and self.tempo.status is None and self.delivery.token <= 1
 
     def budget(self, method: str) -> float:
         ready = self.ctx.pacer.ready
@@ -114,10 +112,11 @@ class Hand:
         now = self.now()
         if act.part is not None:
             self.tempo.touched[act.part.n] = now
-        closed, tries = found.closed, self.delivery.attempts
-        most = LAST_TRIES if act.status == "active" else STATUS_TRIES
-        if act.kind == "status" and isinstance(outcome, NotNow) and tries >= most:
-            closed = REFUSED_FOR
+        closed = found.closed
+        if act.kind == "status" and isinstance(outcome, NotNow):
+            self.tempo.asked = True  # its answer may be all that was lost
+            if self.delivery.attempts >= LAST_TRIES:
+                closed = REFUSED_FOR
         if found.unnamed:
             self.tempo.unnamed = True
         if found.shut:

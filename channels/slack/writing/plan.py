@@ -27,6 +27,7 @@ from channels.slack.writing.tempo import (
     APPEND_EVERY,
     LOOK_EVERY,
     REWRITE_AFTER,
+    STATUS_TRIES,
     TURN_OVER,
     TURN_OVER_ANYWHERE,
     UPDATE_EVERY,
@@ -77,7 +78,7 @@ def _status(desk: Desk) -> Act | Wait | None:
     was never said to be at work needn't be said to be done: where many turns end at once, their answers
     would queue up behind that."""
     shown = desk.sheet.status
-    if not desk.to.thread:
+    if not desk.to.thread or (shown != "active" and desk.delivery.attempts >= STATUS_TRIES):
         return None
     chosen = status.due(shown, desk.tempo, desk.budget, desk.now)
     if chosen is None:

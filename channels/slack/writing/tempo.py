@@ -49,6 +49,8 @@ PATIENCE = 60.0
 """Seconds. A method that won't be allowed within them is done without."""
 REFUSED_FOR = 600.0
 """Seconds for which a place that refused streams or statuses isn't asked again."""
+STATUS_TRIES = 3
+"""Of a delivery. Then its thread goes on without being said to be at work: a card may be next in the lane."""
 
 Budget = Callable[[str], float]
 """Seconds until a method may be called; 0 for now."""
@@ -73,6 +75,8 @@ class Tempo:
     status: Status | None = None
     """What the session shows; ``None``: not known."""
     status_at: Millis = Millis(0)
+    asked: bool = False
+    """A status was sent and not confirmed: it may be shown all the same."""
     unnamed: bool = False
     """A status was refused that would have named its session."""
     shut: bool = False
