@@ -188,6 +188,27 @@ async def test_a_store_that_refuses_for_a_while_is_no_crash_and_soon_tried_again
     assert "crash" not in caplog.text
 
 
+async def test_a_turn_that_its_store_refused_is_left_at_its_checkpoint(
+    bench: Bench,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    await bench.start(june(script=say("done")))
+
+    async def refuse(*_: object) -> None:
+        raise ConfigError("the database refuses this user", fix="let it in")
+
+    monkeypatch.setattr(bench.store, "commit", refuse)
+    await bench.begin("go", turn_id="t1")
+    await until(lambda: bool(errors(caplog)))
+    await bench.drain()
+    (row,) = await asyncio.to_thread(
+        database.do, "SELECT attempt_at, crashes FROM gw_turns WHERE turn_id = 't1'"
+    )
+    assert row == (None, 0)
+
+
 async def test_a_process_that_ends_while_a_turn_waits_to_be_mended_is_no_crash(
     bench: Bench, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:

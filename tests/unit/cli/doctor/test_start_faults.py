@@ -47,6 +47,13 @@ async def test_nothing_of_it_matters_while_a_host_runs(tmp_path: Path) -> None:
         assert await well.look(online=False, GATEWAY_API_TOKEN="", REDIS_URL="redis://r") == {}
 
 
+async def test_nor_beside_a_host_that_serves_another_store(tmp_path: Path) -> None:
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    async with running(tmp_path) as well:
+        found = await well.look(online=False, GATEWAY_API_TOKEN="", DATABASE_URL=other)
+        assert [*found] == ["state.look"]
+
+
 @pytest.mark.parametrize(
     ("changes", "files"),
     [
@@ -76,6 +83,15 @@ async def test_whatever_else_it_refuses(
         said = found.title.partition(" ")[2] if kind == "agent.definition" else found.title
         assert said in str(refused.value)
         assert found.fix.text[1:] in f"{refused.value} {refused.value.fix}"
+
+
+async def test_a_state_directory_that_leads_nowhere(tmp_path: Path) -> None:
+    async with clinic(tmp_path) as ill:
+        (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+        found = await ill.only("settings.serve", "agent", online=False, GATEWAY_STATE="link")
+        with pytest.raises(ConfigError):
+            await serve(ill.settings(GATEWAY_STATE="link"))
+        assert "can't write to the state directory" in found.title
 
 
 async def test_what_only_dotenv_says_isnt_served_with(
